@@ -1,0 +1,55 @@
+# Everything is installed into .venv, with the versions in constraints.txt.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+PYTHON ?= python3
+RUN := .venv/bin/python -m
+INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help setup demo test test-slow bench format clean
+
+help:  ## list these targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
+
+setup: .venv/dev  ## create .venv and install treetext with its tools (nothing to do when up to date)
+
+demo: setup  ## show distributions over trees at work
+	@echo "== The best trees of a sentence, arcs may cross =="
+	@.venv/bin/treetext trees --top 2 examples/trees.json
+	@echo "== The same scores, arcs may not cross =="
+	@.venv/bin/treetext trees --top 1 --projective examples/trees.json
+	@echo "== Where the usual matrix inversion breaks down =="
+	@.venv/bin/python examples/demo.py
+
+test: setup  ## lint, types, tests and doctests
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	$(RUN) pytest
+
+test-slow: setup  ## the tests that take minutes
+	$(RUN) pytest -m slow
+
+bench: .venv/bench  ## compare speed and accuracy with other libraries
+	mkdir -p benchmarks/results
+	.venv/bin/python benchmarks/trees.py | tee benchmarks/results/trees.txt
+	@echo "This table is in benchmarks/results/trees.txt"
+
+format: setup  ## format the code and apply safe fixes
+	$(RUN) ruff format .
+	$(RUN) ruff check --fix .
+
+clean:  ## remove .venv, caches and results
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist benchmarks/results
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/dev: pyproject.toml constraints.txt
+	@echo "Installing into .venv; the first time, this takes a minute or two."
+	$(PYTHON) -m venv .venv
+	$(INSTALL) hatchling editables
+	$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+.venv/bench: .venv/dev
+	$(INSTALL) --no-build-isolation --editable '.[bench]'
+	$(INSTALL) --no-deps supar
+	@touch $@

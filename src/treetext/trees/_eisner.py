@@ -1,0 +1,132 @@
+"""The best projective tree (Eisner 1996), and samples: both by walking down the chart of `_inside_outside`."""
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numba import njit
+from torch import Tensor
+
+from treetext.trees._inside_outside import (
+    KERNEL,
+    LEFT,
+    RIGHT,
+    SPLIT,
+    Array,
+    Integers,
+    Items,
+    exp,
+    in_threads,
+    inside,
+    places,
+    roles,
+    with_root,
+)
+from treetext.trees._tree import PAD
+
+
+def eisner(
+    arcs: Float[Tensor, "B n n"], roots: Float[Tensor, "B n"], lengths: Int[Tensor, " B"], single_root: bool
+) -> Int[Tensor, "B n"]:
+    """The heads of the best projective tree of each problem; a row of PAD where there is no tree.
+
+    Of equally good trees, it is always the same one that is found. The work is done in float64 on the CPU: tensors on
+    another device are copied there, and the heads are copied back.
+    """
+    scores = with_root(arcs, roots).cpu()
+    heads = torch.full(roots.shape, PAD)
+    in_threads(_best_trees, scores, lengths.cpu(), single_root, heads)
+    return heads.to(arcs.device)
+
+
+def sample_projective(
+    arcs: Float[Tensor, "B n n"],
+    roots: Float[Tensor, "B n"],
+    lengths: Int[Tensor, " B"],
+    single_root: bool,
+    uniforms: Float[Tensor, "k B m"],
+) -> Int[Tensor, "k B n"]:
+    """The heads of k independent samples for each problem; rows of PAD where there is no tree.
+
+    ``uniforms`` are random numbers in [0, 1). A tree of n words takes the first 2n of its m: two for each word, one
+    for its head and one for what lies between them. The work is done in float64 on the CPU: tensors on another device
+    are copied there, and the heads are copied back.
+    """
+    if uniforms.shape[-1] < uniforms_needed(roots.shape[-1]):
+        raise ValueError(
+            f"uniforms: expected at least {uniforms_needed(roots.shape[-1])} for a tree of {roots.shape[-1]} words,"
+            f" got {uniforms.shape[-1]}"
+        )
+    scores = with_root(arcs, roots).cpu()
+    heads = torch.full((len(uniforms), *roots.shape), PAD)
+    in_threads(_samples, scores, lengths.cpu(), single_root, uniforms.to("cpu", torch.float64), heads)
+    return heads.to(arcs.device)
+
+
+def uniforms_needed(n: int) -> int:
+    """How many random numbers a sample of a tree of n words takes."""
+    return 2 * n
+
+
+@njit(**KERNEL)
+def _best_trees(
+    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, heads: Integers
+) -> None:
+    for b in range(first, len(scores), step):
+        nodes = lengths[b] + 1
+        weights = inside(scores[b, :nodes, :nodes], single_root, True)
+        if weights.complete[0, nodes - 1] > -np.inf:
+            _walk_down(weights, None, heads[b])
+
+
+@njit(**KERNEL)
+def _samples(
+    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, uniforms: Array, heads: Integers
+) -> None:
+    for b in range(first, len(scores), step):
+        nodes = lengths[b] + 1
+        weights = inside(scores[b, :nodes, :nodes], single_root, False)
+        if weights.complete[0, nodes - 1] > -np.inf:
+            for sample in range(len(heads)):
+                _walk_down(weights, uniforms[sample, b], heads[sample, b])
+
+
+@njit(**KERNEL)
+def _walk_down(weights: Items, uniforms: Array | None, heads: Integers) -> None:
+    """Choose what each item is made of, from the whole sentence down: by uniforms or, if there are none, the best."""
+    words = len(weights.complete) - 1
+    # Complete items to be taken apart. Each yields an arc of its own, so that never more than n are waiting.
+    waiting = np.empty((words, 2), np.int64)
+    waiting[0] = 0, words
+    count, used = 1, 0
+    while count > 0:
+        count -= 1
+        h, e = waiting[count]
+        m = _choose(RIGHT if h < e else LEFT, min(h, e), max(h, e), weights, uniforms, used)
+        heads[m - 1] = h - 1  # words count from 0 here, and the root becomes ROOT
+        i, j = min(h, m), max(h, m)
+        k = _choose(SPLIT, i, j, weights, uniforms, used + 1)
+        used += 2
+        for head, end in ((m, e), (i, k), (j, k + 1)):
+            if head != end:
+                waiting[count] = head, end
+                count += 1
+
+
+@njit(**KERNEL)
+def _choose(rule: int, i: int, j: int, weights: Items, uniforms: Array | None, used: int) -> int:
+    """The m of one of the terms of a rule: the next by its probability or, without uniforms, the first of the best."""
+    whole, x, y = roles(rule, weights)
+    a, b, s, t = places(rule, i, j)
+    chosen, top, total = s, -np.inf, 0.0
+    for m in range(j - i):
+        term = x[a, s + m] + y[b, t + m]
+        if uniforms is None:
+            if term > top:
+                chosen, top = s + m, term
+        elif term > -np.inf:
+            # The last possible one is chosen if rounding leaves the total just below the uniform.
+            chosen = s + m
+            total += exp(term - whole[a, b])
+            if total > uniforms[used]:
+                break
+    return chosen

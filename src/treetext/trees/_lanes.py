@@ -1,0 +1,177 @@
+"""Eight float64 numbers as one value inside numba functions: SIMD lanes, so that a kernel works on eight problems at once.
+
+`load`, `store` and `splat` make and unmake such values; `+ - * /` work on them lane by lane, and `larger`, `at_least` and
+`exp` on them and on plain floats alike. Numba cannot be brought to vectorise these loops by itself (it must assume that rows
+of one workspace overlap), so the vectors are spelled out. All lanes always go through the same instructions: the result in
+a lane does not depend on its neighbours.
+"""
+
+import math
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic, models, overload, register_model
+
+LANES = 8
+INLINE = {"forceinline": True, "error_model": "numpy", "fastmath": {"contract"}}
+
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_INTEGERS = ir.VectorType(ir.IntType(64), LANES)
+_INT32 = ir.IntType(32)
+_ARRAY = types.Array(types.float64, 1, "C")
+
+
+class _Lanes(types.Type):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__(name=f"float64x{LANES}")
+
+
+_lanes = _Lanes()
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, frontend_type: Any) -> None:
+        super().__init__(manager, frontend_type, _VECTOR)
+
+
+def _pointer(context: Any, builder: Any, array: Any, index: Any) -> Any:
+    data = context.make_array(_ARRAY)(context, builder, value=array).data
+    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(_: Any, array: Any, index: Any) -> Any:
+    """The eight numbers of a contiguous float64 array from `index` on."""
+
+    def codegen(context: Any, builder: Any, _: Any, args: Any) -> Any:
+        value = builder.load(_pointer(context, builder, *args))
+        value.align = 8
+        return value
+
+    return _lanes(_ARRAY, types.intp), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(_: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write eight numbers into a contiguous float64 array from `index` on."""
+
+    def codegen(context: Any, builder: Any, _: Any, args: Any) -> Any:
+        builder.store(args[2], _pointer(context, builder, args[0], args[1])).align = 8
+        return context.get_dummy_value()
+
+    return types.void(_ARRAY, types.intp, _lanes), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def splat(_: Any, x: Any) -> Any:
+    """One number in all eight lanes."""
+
+    def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
+        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        first = builder.insert_element(undefined, args[0], ir.Constant(_INT32, 0))
+        everywhere = ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES)
+        return builder.shuffle_vector(first, undefined, everywhere)
+
+    return _lanes(types.float64), codegen
+
+
+def _define(operation: Any, instruction: str) -> None:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def apply(_: Any, a: Any, b: Any) -> Any:
+        def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
+            return getattr(builder, instruction)(*args, flags=("contract",))
+
+        return _lanes(_lanes, _lanes), codegen
+
+    @overload(operation, strict=False, jit_options=INLINE)  # type: ignore[untyped-decorator]
+    def implement(a: Any, b: Any) -> Any:
+        return (lambda a, b: apply(a, b)) if a is _lanes and b is _lanes else None
+
+
+for _operation, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _define(_operation, _instruction)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _choose(_: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Lane by lane: c where a >= b, else d."""
+
+    def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
+        a, b, c, d = args
+        return builder.select(builder.fcmp_ordered(">=", a, b), c, d)
+
+    return _lanes(_lanes, _lanes, _lanes, _lanes), codegen
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two numbers, lane by lane."""
+    return max(a, b)
+
+
+@overload(larger, strict=False, jit_options=INLINE)
+def _larger(a: Any, b: Any) -> Any:
+    return (lambda a, b: _choose(a, b, a, b)) if a is _lanes else (lambda a, b: max(a, b))
+
+
+def if_at_least(x: Any, limit: float, instead: float) -> Any:
+    """Lane by lane: the number, or `instead` where it is below `limit`."""
+    return x if x >= limit else instead
+
+
+@overload(if_at_least, strict=False, jit_options=INLINE)
+def _if_at_least(x: Any, limit: Any, instead: Any) -> Any:
+    if x is _lanes:
+        return lambda x, limit, instead: _choose(x, splat(limit), x, splat(instead))
+    return lambda x, limit, instead: x if x >= limit else instead
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _two_to_the(_: Any, t: Any) -> Any:
+    """2 to the power k, given k + _SHIFT: k then stands in the lowest bits of the float."""
+
+    def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
+        def constant(k: int) -> Any:
+            return ir.Constant(_INTEGERS, [k] * LANES)
+
+        bits = builder.add(builder.bitcast(args[0], _INTEGERS), constant(1023))
+        return builder.bitcast(builder.shl(bits, constant(52)), _VECTOR)
+
+    return _lanes(_lanes), codegen
+
+
+_SHIFT = 1.5 * 2.0**52
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+_LOWEST = -700.0
+
+
+@njit(**INLINE)
+def exp_nonpositive(x: Any) -> Any:
+    """exp(x) in eight lanes, for x from -700 to 0, to the last digit or two; 0 below that."""
+    y = if_at_least(x, _LOWEST, _LOWEST)
+    t = y * splat(_LOG2_E) + splat(_SHIFT)
+    k = t - splat(_SHIFT)
+    r = y - k * splat(_LN2_HIGH) - k * splat(_LN2_LOW)  # |r| <= ln(2) / 2
+    p = splat(1.0 / 6227020800.0)
+    p = p * r + splat(1.0 / 479001600.0)
+    p = p * r + splat(1.0 / 39916800.0)
+    p = p * r + splat(1.0 / 3628800.0)
+    p = p * r + splat(1.0 / 362880.0)
+    p = p * r + splat(1.0 / 40320.0)
+    p = p * r + splat(1.0 / 5040.0)
+    p = p * r + splat(1.0 / 720.0)
+    p = p * r + splat(1.0 / 120.0)
+    p = p * r + splat(1.0 / 24.0)
+    p = p * r + splat(1.0 / 6.0)
+    p = p * r + splat(0.5)
+    p = p * r + splat(1.0)
+    p = p * r + splat(1.0)
+    return _choose(x, splat(_LOWEST), p * _two_to_the(t), splat(0.0))

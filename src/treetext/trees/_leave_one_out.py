@@ -1,0 +1,223 @@
+"""Marginals of non-projective trees by leave-one-out elimination: CPU kernels.
+
+Read a tree problem as a random walk that climbs from each node j to a head i with a probability in proportion to the
+weight W[i, j], until it reaches the root (Wilson 1996). The head of j in a random tree is where the walk from j goes when
+it leaves j for the last time, so
+
+    P(i is the head of j) = W[i, j] U[i, j] / Σ_i' W[i', j] U[i', j]
+
+where U[i, j] is the probability that a walk from i reaches the root before j. (U of the root itself is 1. With a single
+root, the weights of the root are infinitely small, and U is what remains after dividing by that.) To find column j of U,
+eliminate all nodes but j. An elimination needs no subtraction (Grassmann, Taksar and Heyman 1985): it puts the ways through
+the eliminated node k in the place of k,
+
+    p = Σ_i W[i, k],    W[i, j] += W[i, k] W[k, j] / p,
+
+so each U is right to nearly all its digits, whatever the scores. Eliminating all but one node for each node looks like n
+times the work, but most is common: eliminate one half of the nodes, do the same within the other half, and vice versa
+(O(n³) in all, O(n²) memory). The derivative of the marginals along a direction is carried along beside each number.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from treetext.trees._weights import enter, enter_direction, leave
+from treetext.trees._workspaces import (
+    KERNEL,
+    add_product,
+    constant,
+    copy,
+    divide_by_sum,
+    in_logs,
+    read,
+    width,
+    write,
+)
+
+PANEL = 4  # nodes eliminated together: four of them in each pass over the matrix
+
+
+def workspace_size(n: int) -> int:
+    """How many numbers `marginals` needs for problems of up to n nodes."""
+    size, m = 2 * (n + 1) * n, n
+    while m > 1:
+        size += (m + 1) * m
+        m = 1 << (m - 1).bit_length() - 1  # the larger part of the split
+    return size
+
+
+@njit(**KERNEL)
+def marginals(
+    work: Any, arcs: Any, roots: Any, lengths: Any, problems: Any, single_root: bool, d_arcs: Any, d_roots: Any,
+    log_z: Any, out_arcs: Any, out_roots: Any,
+) -> None:  # fmt: skip
+    """Log Z and marginals of `problems` (indices into the batch), or derivatives of the marginals along d_arcs and d_roots.
+
+    Derivatives are what a workspace with tangents gives. Where floats don't hold the range of a problem, its log Z is NaN
+    and it has to be done again in logarithms. Where there is no tree, log Z is -inf.
+    """
+    w = width(work)
+    sizes, log_sums, floor = np.zeros(w, np.int64), np.empty(w), np.empty(w)
+    for start in range(0, len(problems), w):
+        group = problems[start : start + w]
+        sizes[:] = 0
+        sizes[: len(group)] = lengths[group]
+        n = sizes.max()
+        enter(work, n, group, sizes, arcs, roots, single_root, log_sums, floor)
+        if work.tangent.size:
+            enter_direction(work, n, group, sizes, d_arcs, d_roots)
+        _leave_one_out(work, n, sizes, single_root and not in_logs(work), log_sums)
+        _normalise(work, n, log_sums)
+        if work.tangent.size:
+            for lane in range(len(group)):
+                _balance(work, n, sizes[lane], lane)
+            leave(work.tangent, w, (n + 1) * n, n, group, sizes, out_arcs, out_roots)
+        else:
+            leave(work.value, w, (n + 1) * n, n, group, sizes, out_arcs, out_roots)
+        for lane in range(len(group)):
+            found = log_sums[lane] >= floor[lane]
+            log_z[group[lane]] = log_sums[lane] if found else -np.inf if in_logs(work) else np.nan
+
+
+@njit(**KERNEL)
+def _leave_one_out(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> None:
+    """Fill U, which stands after the matrix of weights, by halves: eliminate one, do the other, and vice versa.
+
+    A block is m nodes from `first` on, all other nodes being eliminated; its matrix stands at `at` in rows `stride` long.
+    (A stack of blocks, because numba cannot cache a function that calls itself.)
+    """
+    w, sums = width(work), np.empty(n * width(work))
+    stack, depth = np.zeros((64, 6), np.int64), 0
+    stack[0] = 0, n, n, 0, 2 * (n + 1) * n, 0
+    while depth >= 0:
+        at, stride, m, first, free, turn = stack[depth]
+        if m == 1:
+            _set(work, (n + 1) * n + (first + 1) * n + first, 0.0)
+            depth -= 1
+            continue
+        half = 1
+        while 2 * half < m:  # a power of two: so padding at the end does not change what is eliminated when
+            half *= 2
+        if turn > 0:
+            kept, r, gone = (0, half, half) if turn == 1 else (half, m - half, 0)
+            _substitute(work, n, free, m, r, first + kept, first + gone)
+        if turn == 2:
+            depth -= 1
+            continue
+        kept, r, gone = (0, half, half) if turn == 0 else (half, m - half, 0)
+        for i in range(m + 1):  # the nodes to be kept come first
+            source = at + stride * (0 if i == 0 else kept + i if i <= r else gone + i - r)
+            copy(work, free + i * m, source + kept, r)
+            copy(work, free + i * m + r, source + gone, m - r)
+        _eliminate(work, free, m, r, first + gone, sizes, single_root, sums)
+        if first + kept == 0:  # the eliminations that leave node 0 give log Z
+            for k in range(gone, gone + m - r):
+                for lane in range(w):
+                    log_sums[lane] += sums[k * w + lane] if in_logs(work) else math.log(sums[k * w + lane])
+        stack[depth, 5] += 1
+        depth += 1
+        stack[depth] = free, m, r, first + kept, free + (m + 1) * m, 0
+
+
+@njit(**KERNEL)
+def _eliminate(work: Any, at: int, m: int, r: int, gone: int, sizes: Any, single_root: bool, sums: Any) -> None:
+    """Eliminate all but r of m nodes, from the last on; their columns keep the weights divided by their sum."""
+    end = m
+    while end > r:
+        start = max(end - PANEL, r)
+        for k in range(end - 1, start - 1, -1):
+            column, row = at + k, at + (k + 1) * m
+            divide_by_sum(work, column, m, k + 1, 1 if single_root else 0, k + 1, gone + k - r, sizes, sums)
+            add_product(work, at + start, m, column, m, 0, row + start, 0, k + 1, 1, k - start)
+            panel = (start + 1) * m
+            add_product(work, at + panel, m, column + panel, m, 0, row, 0, k - start, 1, start)
+        add_product(work, at, m, at + end - 1, m, -1, at + end * m, -m, start + 1, end - start, start)
+        end = start
+
+
+@njit(**KERNEL)
+def _substitute(work: Any, n: int, at: int, m: int, r: int, kept: int, gone: int) -> None:
+    """U[k] = W[root, k] + Σ_i W[i, k] U[i] for the eliminated nodes, in the order opposite to their elimination."""
+    u = (n + 1) * n + n + kept
+    for k in range(r, m):
+        for j in range(r):
+            copy(work, u + (gone + k - r) * n + j, at + k, 1)
+    add_product(work, u + gone * n, n, at + m + r, 1, m, u + kept * n, n, m - r, r, r)
+    for k in range(r + 1, m):
+        add_product(work, u + (gone + k - r) * n, n, at + (r + 1) * m + k, 0, m, u + gone * n, n, 1, k - r, r)
+
+
+@njit(**KERNEL)
+def _normalise(work: Any, n: int, log_sums: Any) -> None:
+    """Put the marginals, W U divided by its sum in each column, in the place of U; and complete log Z."""
+    x, dx, matrix = work.value, work.tangent, (n + 1) * n
+    totals = np.empty(width(work))
+    for j in range(n):
+        _set(work, matrix + j, 1.0)
+        log_factor = _multiply(work, j, matrix + j, n, n + 1)
+        total = constant(work, 0.0)
+        for at in range(matrix + j, 2 * matrix, n):
+            total = total + read(work, x, at)
+        write(work, totals, 0, total)
+        for lane in range(width(work)):
+            # Node 0 was left when the others gave log Z. Any total that is out of range spoils it.
+            log_sums[lane] += math.log(totals[lane]) + log_factor if j == 0 else totals[lane] * 0.0
+        inverse = constant(work, 1.0) / total
+        for at in range(matrix + j, 2 * matrix, n):
+            write(work, x, at, read(work, x, at) * inverse)
+        if dx.size:
+            total = constant(work, 0.0)
+            for at in range(matrix + j, 2 * matrix, n):
+                total = total + read(work, dx, at)
+            for at in range(matrix + j, 2 * matrix, n):
+                write(work, dx, at, (read(work, dx, at) - read(work, x, at) * total) * inverse)
+
+
+@njit(**KERNEL)
+def _multiply(work: Any, source: int, to: int, step: int, terms: int) -> float:
+    """Multiply numbers by others, as floats even where they were logarithms; return the logarithm of a factor left out."""
+    x, dx = work.value, work.tangent
+    if not in_logs(work):
+        for q in range(0, terms * step, step):
+            a, b = read(work, x, source + q), read(work, x, to + q)
+            if dx.size:
+                write(work, dx, to + q, read(work, dx, source + q) * b + a * read(work, dx, to + q))
+            write(work, x, to + q, a * b)
+        return 0.0
+    largest = -np.inf
+    for q in range(0, terms * step, step):
+        x[to + q] += x[source + q]
+        largest = max(largest, x[to + q])
+    for q in range(0, terms * step, step):
+        x[to + q] = math.exp(x[to + q] - largest) if x[to + q] > -np.inf else 0.0
+        if dx.size:
+            dx[to + q] = x[to + q] * (dx[to + q] + dx[source + q])
+    return largest
+
+
+@njit(**KERNEL)
+def _balance(work: Any, n: int, size: int, lane: int) -> None:
+    """Derivatives in a column sum to 0: take that of the most probable head from the rest, so that tiny ones stay right."""
+    w, matrix = width(work), (n + 1) * n
+    for j in range(size):
+        best, rest = matrix + j, 0.0
+        for at in range(matrix + j, 2 * matrix, n):
+            if work.value[at * w + lane] > work.value[best * w + lane]:
+                best = at
+        for at in range(matrix + j, 2 * matrix, n):
+            if at != best:
+                rest += work.tangent[at * w + lane]
+        work.tangent[best * w + lane] = -rest
+
+
+@njit(**KERNEL)
+def _set(work: Any, at: int, x: float) -> None:
+    """Set a number to 0 or 1, whichever way it is held."""
+    w = width(work)
+    for lane in range(at * w, (at + 1) * w):
+        work.value[lane] = math.log(x) if in_logs(work) else x
+        if work.tangent.size:
+            work.tangent[lane] = 0.0

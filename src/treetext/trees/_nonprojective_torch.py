@@ -1,0 +1,102 @@
+"""Non-projective marginals in torch operations alone, for devices other than the CPU.
+
+Leave-one-out elimination in logarithms (see `_leave_one_out` for the mathematics), all problems and all blocks of a level at
+once: n steps in all, each an operation on the whole batch. The number of nodes is made a power of two by nodes that hang
+on the root alone, at no cost. Matrices have a row for the root, then one for each node, and a column for each node.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+NOTHING = -1e30  # the logarithm of a weight that never counts; unlike -inf, it has derivatives
+
+
+def marginals(
+    arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
+) -> tuple[Tensor, Tensor, Tensor, Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]]:
+    """Log Z (float64), the marginals of arcs and roots, and a function from a direction to their derivatives along it."""
+    n = arcs.shape[-1]
+    real = _real(lengths, n)
+    weights, log_scale, floor = _scaled(_matrix(arcs, roots, real, NOTHING), real, lengths, single_root)
+    ways, log_sum = _ways(weights)
+    log_z = log_sum + log_scale
+    log_z = log_z.masked_fill(log_z < floor, -torch.inf)
+    probabilities = torch.softmax(ways, 1) * real
+
+    def derivative(d_arcs: Tensor, d_roots: Tensor) -> tuple[Tensor, Tensor]:
+        direction = _matrix(d_arcs, d_roots, real, 0.0)
+        _, slopes = torch.func.jvp(lambda x: _ways(x)[0], (weights,), (direction,))
+        # P' = P (slope - mean slope), relative to the most probable head, so that tiny derivatives stay right.
+        slopes = slopes - slopes.gather(1, probabilities.argmax(1, keepdim=True))
+        slopes = slopes.masked_fill(probabilities == 0, 0)
+        return _unmatrix(probabilities * (slopes - (probabilities * slopes).sum(1, keepdim=True)), arcs)
+
+    return (log_z, *_unmatrix(probabilities, arcs), derivative)
+
+
+def _real(lengths: Tensor, n: int) -> Tensor:
+    """Which entries of the matrices stand for something: (B, N + 1, N)."""
+    position = torch.arange(1 << (n - 1).bit_length(), device=lengths.device)
+    node = position < lengths[:, None]
+    arc = node[:, :, None] & node[:, None, :] & (position[:, None] != position)
+    return torch.cat([node[:, None], arc], 1)
+
+
+def _matrix(arcs: Tensor, roots: Tensor, real: Tensor, otherwise: float) -> Tensor:
+    pad = real.shape[-1] - arcs.shape[-1]
+    nodes = torch.nn.functional.pad(arcs.double(), (0, pad, 0, pad))
+    root = torch.nn.functional.pad(roots.double(), (0, pad))
+    return torch.where(real, torch.cat([root[:, None], nodes], 1), otherwise).clamp(min=NOTHING)
+
+
+def _unmatrix(matrix: Tensor, arcs: Tensor) -> tuple[Tensor, Tensor]:
+    n = arcs.shape[-1]
+    return matrix[:, 1 : n + 1, :n].to(arcs.dtype), matrix[:, 0, :n].to(arcs.dtype)
+
+
+def _scaled(weights: Tensor, real: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Divide each column by its best weight; a single root is many roots at a price that a second one cannot pay.
+
+    Also returns the logarithm of all that was divided by, and what log Z only falls below where there is no tree.
+    """
+    best = weights[:, 1:].amax(1) if single_root else weights.amax(1)
+    best = best.masked_fill(best <= NOTHING / 2, 0)
+    weights = (weights - best[:, None]).clamp(min=NOTHING)
+    log_scale = best.sum(1)
+    allowed = weights > NOTHING / 2
+    spread = weights.abs().masked_fill(~allowed, 0).amax((1, 2))
+    reach = lengths * ((lengths + 1.0).log() + 2 * spread)
+    price = reach + 50 if single_root else torch.zeros_like(reach)
+    root = (weights[:, :1] - price[:, None, None]).clamp(min=NOTHING).where(real[:, :1], 0)
+    return torch.cat([root, weights[:, 1:]], 1), log_scale + price, log_scale - reach - 1
+
+
+def _ways(weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Log W[i, j] U[i, j], of all ways from j to the root that leave j for i at last: (B, N + 1, N); and log Z (B,)."""
+    batch, _, n = weights.shape
+    matrix, log_sum = weights, weights.new_zeros(batch)
+    levels: list[list[Tensor]] = []
+    m = n
+    while m > 1:  # keep the first half and eliminate the second, and beside it keep the second and eliminate the first
+        m //= 2
+        rolled = torch.cat([matrix[:, :1], matrix[:, 1:].roll(m, 1)], 1).roll(m, 2)
+        matrix = torch.cat([matrix, rolled])
+        levels.append([])
+        for k in range(2 * m - 1, m - 1, -1):
+            column, row = matrix[:, : k + 1, k], matrix[:, k + 1, None, :k]
+            total = column.logsumexp(1, keepdim=True)
+            levels[-1].append(column - total)
+            log_sum = log_sum + total[:batch, 0]
+            matrix = torch.logaddexp(matrix[:, : k + 1, :k], levels[-1][-1][:, :, None] + row)
+    u = torch.full_like(matrix[:, :1], NOTHING)
+    for columns in reversed(levels):
+        for column in reversed(columns):
+            ways = torch.cat([column[:, :1, None].expand(-1, 1, m), column[:, 1:, None] + u], 1)
+            u = torch.cat([u, ways.logsumexp(1, keepdim=True)], 1)
+        first, second = u.chunk(2)
+        u = torch.cat([first, second.roll(m, 1)], 2)
+        m *= 2
+    ways = weights + torch.cat([torch.zeros_like(u[:, :1]), u], 1)
+    return ways, log_sum + ways[:, :, 0].logsumexp(1)

@@ -1,0 +1,222 @@
+"""The highest-scoring tree, projective or not: a maximum spanning tree."""
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numba import njit
+from numpy.typing import NDArray
+from torch import Tensor
+
+from treetext.trees._checks import check_scores, element
+from treetext.trees._tree import PAD, ROOT
+
+
+def max_spanning_tree(
+    scores: Float[Tensor, "*batch n n"],
+    roots: Float[Tensor, "*batch n"],
+    lengths: Int[Tensor, "*batch"] | None = None,
+    single_root: bool = True,
+) -> Int[Tensor, "*batch n"]:
+    """Heads of the highest-scoring tree of each problem, projective or not.
+
+    ``scores[..., i, j]`` is the score of i being the parent of j; the diagonal is ignored. ``roots[..., i]``
+    is the score of i being the root. ``lengths`` says how many of the n nodes are real: all, if not given.
+    A score of -inf forbids an arc or a root. ``single_root=False`` allows a tree to have several roots.
+
+    The heads are int64: ``ROOT`` (-1) is the head of a root, and ``PAD`` (-2) stands past the length.
+
+    Takes time O(n²) per tree. The work is done in float64 on the CPU: tensors on another device are copied
+    there, and the heads are copied back.
+
+    >>> max_spanning_tree(torch.tensor([[0.0, 5.0], [9.0, 0.0]]), torch.tensor([4.0, 1.0]))
+    tensor([ 1, -1])
+    """
+    arcs, flat_roots, flat_lengths, batch_shape = check_scores(scores, roots, lengths, ("scores", "roots"))
+    heads = spanning_heads(arcs, flat_roots, flat_lengths, single_root)
+    without = (heads[:, 0] == PAD).nonzero()
+    if len(without):
+        kind = "tree with a single root" if single_root else "tree"
+        where = element(int(without[0]), batch_shape)
+        raise ValueError(f"scores: {where} has no tree: every {kind} uses something forbidden (-inf)")
+    return heads.reshape(roots.shape)
+
+
+def spanning_heads(
+    arcs: Float[Tensor, "batch n n"],
+    roots: Float[Tensor, "batch n"],
+    lengths: Int[Tensor, " batch"],
+    single_root: bool,
+) -> Int[Tensor, "batch n"]:
+    """`max_spanning_tree` for a flat batch of checked scores; a row of PAD where there is no tree."""
+    heads = _decode(_on_host(arcs), _on_host(roots), lengths.cpu().numpy(), single_root)
+    return torch.from_numpy(heads).to(arcs.device)
+
+
+def _on_host(scores: Tensor) -> NDArray[np.float64]:
+    return scores.detach().to("cpu", torch.float64).contiguous().numpy()
+
+
+# No parallel=True: it would abort forked data-loading workers (with OpenMP), or concurrent threads (without).
+@njit(cache=True, nogil=True)
+def _decode(
+    arcs: NDArray[np.float64], roots: NDArray[np.float64], lengths: NDArray[np.int64], single_root: bool
+) -> NDArray[np.int64]:
+    heads = np.full(roots.shape, PAD, np.int64)
+    for problem in range(len(heads)):
+        length = lengths[problem]
+        incoming = _incoming(arcs[problem], roots[problem], length)
+        tree = heads[problem, :length]
+        if not _greedy_tree(incoming, single_root, tree) and not _best_tree(incoming, single_root, tree):
+            tree[:] = PAD
+    return heads
+
+
+@njit(cache=True, nogil=True)
+def _incoming(arcs: NDArray[np.float64], roots: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    """The scores of the arcs into each node, a row per node; the last column is the artificial root's."""
+    incoming = np.empty((length, length + 1))
+    for head in range(length):
+        for node in range(length):
+            incoming[node, head] = arcs[head, node]
+    for node in range(length):
+        incoming[node, node] = -np.inf
+        incoming[node, length] = roots[node]
+    return incoming
+
+
+@njit(cache=True, nogil=True)
+def _greedy_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
+    """Fill in the best head of each node; tell whether that is a tree, and so the best one."""
+    n = len(heads)
+    root_count = 0
+    for node in range(n):
+        head = _best_head(incoming[node], False)
+        if incoming[node, head] == -np.inf:
+            return False
+        root_count += head == n
+        heads[node] = ROOT if head == n else head
+    if root_count == 0 or (single_root and root_count > 1):
+        return False
+    seen_from = np.full(n, -1)
+    for start in range(n):
+        node = start
+        while node != ROOT and seen_from[node] == -1:
+            seen_from[node] = start
+            node = heads[node]
+        if node != ROOT and seen_from[node] == start:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _best_head(row: NDArray[np.float64], root_last: bool) -> int:
+    """The first of the best heads; if ``root_last``, the root only where nothing else is allowed."""
+    root = len(row) - 1
+    head = int(np.argmax(row[:root]))
+    if row[head] == -np.inf or (not root_last and row[root] > row[head]):
+        return root
+    return head
+
+
+@njit(cache=True, nogil=True)
+def _best_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
+    """Fill in the heads of the best tree and return True, or return False if there is none.
+
+    The algorithm of Chu and Liu (1965) and Edmonds (1967), arranged for dense graphs as by Tarjan (1977) and
+    Gabow et al. (1986): walk from any node to its best head, to the best head of that, and so on. Where the
+    walk meets itself, contract the cycle into a new node, and walk on from there. A walk is over when it
+    comes to the root, or to where an earlier walk has been.
+
+    A single root is had by taking the root for a head only where nothing else is allowed. This is what a
+    large penalty on root scores does (Stanojević and Cohen 2021), without its loss of precision: no arc from
+    the root is ever in a cycle, so the penalty would never be subtracted from anything.
+    """
+    n = len(heads)
+    root = n
+    # Nodes from n on are contracted cycles, and use the row of one of the nodes in them.
+    row_of = np.arange(2 * n)
+    parent = np.full(2 * n, -1)  # the cycle that a node is in
+    outermost = np.arange(n)  # the contracted node that each node is in by now, or itself
+    # The best arc into each node, from one uncontracted node to another, and its score after contractions.
+    source, target, gain = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n)
+    # The uncontracted node that the arc behind each score in `incoming` leads to.
+    targets = np.repeat(np.arange(n), n + 1).reshape(n, n + 1)
+    path = np.empty(n, np.int64)
+    on_path, done = np.zeros(2 * n, np.bool_), np.zeros(2 * n, np.bool_)
+    count = n
+    root_count = 0
+
+    for start in range(n):
+        node = outermost[start]
+        steps = 0
+        while not done[node]:
+            if on_path[node]:  # a cycle: from here to the end of the path
+                cycle_start = steps - 1
+                while path[cycle_start] != node:
+                    cycle_start -= 1
+                node = count
+                count += 1
+                _contract(path[cycle_start:steps], node, incoming, targets, gain, row_of, parent, outermost)
+                steps = cycle_start
+            path[steps] = node
+            on_path[node] = True
+            steps += 1
+            row = row_of[node]
+            head = _best_head(incoming[row], single_root)
+            source[node], target[node], gain[node] = head, targets[row, head], incoming[row, head]
+            if gain[node] == -np.inf:
+                return False
+            if head == root:
+                root_count += 1
+                break
+            node = outermost[head]
+        for node in path[:steps]:
+            done[node] = True
+    if single_root and root_count > 1:
+        return False
+    _expand(source[:count], target, parent, heads)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _contract(
+    cycle: NDArray[np.int64],
+    new: int,
+    incoming: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    gain: NDArray[np.float64],
+    row_of: NDArray[np.int64],
+    parent: NDArray[np.int64],
+    outermost: NDArray[np.int64],
+) -> None:
+    """Make a cycle one new node. To enter it at a node is to lose the arc of the cycle into that node."""
+    row = row_of[cycle[0]]
+    row_of[new] = row
+    for node in cycle:
+        parent[node] = new
+        other = row_of[node]
+        for head in range(incoming.shape[1]):
+            score = incoming[other, head] - gain[node]
+            if node == cycle[0] or score > incoming[row, head]:
+                incoming[row, head] = score
+                targets[row, head] = targets[other, head]
+    for head in range(len(outermost)):
+        if parent[outermost[head]] == new:
+            outermost[head] = new
+            incoming[row, head] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def _expand(
+    source: NDArray[np.int64], target: NDArray[np.int64], parent: NDArray[np.int64], heads: NDArray[np.int64]
+) -> None:
+    """Open the cycles from the outermost in: the arc into a cycle replaces one in it, the others stay."""
+    root = len(heads)
+    replaced = np.zeros(len(source), np.bool_)
+    for node in range(len(source) - 1, -1, -1):
+        if not replaced[node]:
+            inner = target[node]
+            heads[inner] = ROOT if source[node] == root else source[node]
+            while inner != node:
+                replaced[inner] = True
+                inner = parent[inner]

@@ -1,0 +1,121 @@
+"""The k best trees, by any function that finds the best one."""
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from math import fsum
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from treetext.trees._tree import PAD
+
+Decoder = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
+"""From arcs (B, n, n), roots (B, n), lengths (B,) and single_root to the heads (B, n) of the best trees.
+
+A row is all PAD where there is no tree. `spanning_heads` is one such function.
+"""
+
+LARGEST_BATCH = 2**22
+"""The decoder is given this many scores at a time, 32 MB of them, to keep memory in bounds."""
+
+
+def top_trees(
+    decode: Decoder,
+    arcs: Float[Tensor, "batch n n"],
+    roots: Float[Tensor, "batch n"],
+    lengths: Int[Tensor, " batch"],
+    single_root: bool,
+    k: int,
+) -> tuple[Int[Tensor, "{k} batch n"], Float[Tensor, "{k} batch"]]:
+    """The heads of the k best trees of each problem, best first, and their scores (float64).
+
+    Where there are fewer than k trees, the rest are rows of PAD with a score of -inf.
+
+    After Lawler (1972): the best tree divides all others into parts, by the first head in which they differ
+    from it. The second best tree is the best in one of those parts, and divides that part again, and so on.
+    """
+    batch, n = roots.shape
+    # The root scores become the last row of heads, which is where ROOT = -1 points.
+    scores = torch.cat([arcs, roots[:, None]], dim=1).detach().to("cpu", torch.float64)
+    lengths = lengths.cpu()
+    heads = torch.full((k, batch, n), PAD)
+    totals = torch.full((k, batch), -torch.inf, dtype=torch.float64)
+    parts = [Part(problem, (PAD,) * n, 0, frozenset()) for problem in range(batch)]
+    candidates: list[list[Candidate]] = [[] for _ in range(batch)]  # heaps: the best comes first
+    for rank in range(k):
+        for best in _best_of_each(parts, decode, scores, lengths, single_root):
+            heappush(candidates[best.part.problem], best)
+        parts = []
+        for problem, remaining in enumerate(candidates):
+            if remaining:
+                best = heappop(remaining)
+                heads[rank, problem] = torch.tensor(best.heads)
+                totals[rank, problem] = -best.cost
+                parts += _divide(best.part, best.heads, int(lengths[problem]))
+    # Rounding in the decoder can swap trees of nearly the same score.
+    totals, order = totals.sort(dim=0, descending=True, stable=True)
+    heads = heads.take_along_dim(order[:, :, None], dim=0)
+    return heads.to(arcs.device), totals.to(arcs.device)
+
+
+class Part(NamedTuple):
+    """The trees of a problem that agree with given heads before a position, and have no banned head there."""
+
+    problem: int
+    heads: tuple[int, ...]
+    position: int
+    banned: frozenset[int]
+
+
+class Candidate(NamedTuple):
+    """The best tree of a part. Candidates sort by score, then by heads: no tree is in two parts."""
+
+    cost: float  # the score, negated
+    heads: tuple[int, ...]
+    part: Part
+
+
+def _divide(part: Part, heads: tuple[int, ...], length: int) -> Iterator[Part]:
+    """The parts of all trees in a part but the one with these heads."""
+    banned = part.banned
+    for position in range(part.position, length):
+        yield Part(part.problem, heads, position, banned | {heads[position]})
+        banned = frozenset()
+
+
+def _best_of_each(
+    parts: list[Part], decode: Decoder, scores: Tensor, lengths: Tensor, single_root: bool
+) -> Iterator[Candidate]:
+    """The best tree of each part that has one."""
+    size = max(1, LARGEST_BATCH // (scores.shape[1] * scores.shape[2]))
+    for start in range(0, len(parts), size):
+        some = parts[start : start + size]
+        problems = [part.problem for part in some]
+        allowed = _allowed_scores(scores[problems], some)
+        heads = decode(allowed[:, :-1], allowed[:, -1], lengths[problems], single_root)
+        chosen = allowed.take_along_dim(_rows(heads, allowed)[:, None], dim=1)[:, 0]
+        chosen = chosen.masked_fill(heads == PAD, 0)
+        for part, tree, terms in zip(some, heads.tolist(), chosen.tolist(), strict=True):
+            if tree[0] != PAD:
+                yield Candidate(-fsum(terms), tuple(tree), part)
+
+
+def _allowed_scores(
+    scores: Float[Tensor, "part head node"], parts: list[Part]
+) -> Float[Tensor, "part head node"]:
+    """The scores with -inf for all that leads out of a part."""
+    fixed = _rows(torch.tensor([part.heads for part in parts]), scores)
+    position = torch.tensor([part.position for part in parts])
+    row, node = torch.arange(scores.shape[1]), torch.arange(scores.shape[2])
+    other = (node < position[:, None, None]) & (row[:, None] != fixed[:, None])
+    banned = [(index, head, part.position) for index, part in enumerate(parts) for head in part.banned]
+    scores = scores.masked_fill(other, -torch.inf)
+    scores[torch.tensor(banned, dtype=torch.int64).reshape(-1, 3).unbind(1)] = -torch.inf
+    return scores
+
+
+def _rows(heads: Tensor, scores: Tensor) -> Tensor:
+    """The row of scores for each head: the last one for ROOT = -1, and any for PAD."""
+    return heads % scores.shape[1]
