@@ -1,4 +1,4 @@
-"""The best projective tree (Eisner 1996), and samples: both by walking down the chart of `_inside_outside`."""
+"""The best projective tree (Eisner 1996), and samples, by walking down the items of `_inside_outside`."""
 
 import numpy as np
 import torch
@@ -29,8 +29,8 @@ def eisner(
 ) -> Int[Tensor, "B n"]:
     """The heads of the best projective tree of each problem; a row of PAD where there is no tree.
 
-    Of equally good trees, it is always the same one that is found. The work is done in float64 on the CPU: tensors on
-    another device are copied there, and the heads are copied back.
+    Of equally good trees, it is always the same one that is found. The work is done in float64 on the CPU:
+    tensors on another device are copied there, and the heads are copied back.
     """
     scores = with_root(arcs, roots).cpu()
     heads = torch.full(roots.shape, PAD)
@@ -47,15 +47,13 @@ def sample_projective(
 ) -> Int[Tensor, "k B n"]:
     """The heads of k independent samples for each problem; rows of PAD where there is no tree.
 
-    ``uniforms`` are random numbers in [0, 1). A tree of n words takes the first 2n of its m: two for each word, one
-    for its head and one for what lies between them. The work is done in float64 on the CPU: tensors on another device
-    are copied there, and the heads are copied back.
+    ``uniforms`` are random numbers in [0, 1). A tree of n words takes the first 2n of its m, at most: two for
+    each word, one to choose its head and one to divide what lies between them. The work is done in float64 on
+    the CPU: tensors on another device are copied there, and the heads are copied back.
     """
-    if uniforms.shape[-1] < uniforms_needed(roots.shape[-1]):
-        raise ValueError(
-            f"uniforms: expected at least {uniforms_needed(roots.shape[-1])} for a tree of {roots.shape[-1]} words,"
-            f" got {uniforms.shape[-1]}"
-        )
+    needed = uniforms_needed(roots.shape[1])
+    if uniforms.shape[2] < needed:
+        raise ValueError(f"uniforms: expected at least {needed} for each tree, got {uniforms.shape[2]}")
     scores = with_root(arcs, roots).cpu()
     heads = torch.full((len(uniforms), *roots.shape), PAD)
     in_threads(_samples, scores, lengths.cpu(), single_root, uniforms.to("cpu", torch.float64), heads)
@@ -80,7 +78,13 @@ def _best_trees(
 
 @njit(**KERNEL)
 def _samples(
-    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, uniforms: Array, heads: Integers
+    first: int,
+    step: int,
+    scores: Array,
+    lengths: Integers,
+    single_root: bool,
+    uniforms: Array,
+    heads: Integers,
 ) -> None:
     for b in range(first, len(scores), step):
         nodes = lengths[b] + 1
@@ -92,7 +96,7 @@ def _samples(
 
 @njit(**KERNEL)
 def _walk_down(weights: Items, uniforms: Array | None, heads: Integers) -> None:
-    """Choose what each item is made of, from the whole sentence down: by uniforms or, if there are none, the best."""
+    """Choose what each item is made of, from the whole down: at random or, without uniforms, the best."""
     words = len(weights.complete) - 1
     # Complete items to be taken apart. Each yields an arc of its own, so that never more than n are waiting.
     waiting = np.empty((words, 2), np.int64)
@@ -114,17 +118,18 @@ def _walk_down(weights: Items, uniforms: Array | None, heads: Integers) -> None:
 
 @njit(**KERNEL)
 def _choose(rule: int, i: int, j: int, weights: Items, uniforms: Array | None, used: int) -> int:
-    """The m of one of the terms of a rule: the next by its probability or, without uniforms, the first of the best."""
+    """The m of one term of a rule: by its probability or, without uniforms, the first of the best."""
     whole, x, y = roles(rule, weights)
     a, b, s, t = places(rule, i, j)
-    chosen, top, total = s, -np.inf, 0.0
+    chosen: int = s
+    top, total = -np.inf, 0.0
     for m in range(j - i):
         term = x[a, s + m] + y[b, t + m]
         if uniforms is None:
             if term > top:
                 chosen, top = s + m, term
         elif term > -np.inf:
-            # The last possible one is chosen if rounding leaves the total just below the uniform.
+            # If rounding leaves the total below the uniform at the end, it is the last possible term.
             chosen = s + m
             total += exp(term - whole[a, b])
             if total > uniforms[used]:

@@ -3,8 +3,8 @@
 The root is a node of its own: node 0, left of the words, which are nodes 1 to n. An item is a part of a tree,
 over the nodes from a head h to an end e on either side of it:
 
-- complete(h, e): h and all of its descendants from h to e; none of them has more descendants on that side;
-- incomplete(h, e): an arc from h to e, and all between them; what descends from e on the far side is missing;
+- complete(h, e): h and descendants of h, with all the dependents that they have on that side;
+- incomplete(h, e): an arc from h to e, where e still lacks its dependents on the far side;
 - split(i, j): the same without the arc, so that either end may become the head of the other.
 
 They are put together by three rules, and every projective tree in exactly one way:
@@ -13,15 +13,12 @@ They are put together by three rules, and every projective tree in exactly one w
     complete(i, j) = ⊕ incomplete(i, m) ⊗ complete(m, j)       over i < m ≤ j     (RIGHT)
     complete(j, i) = ⊕ incomplete(j, m) ⊗ complete(m, i)       over i ≤ m < j     (LEFT)
 
-where incomplete(h, e) is split(h, e) or split(e, h), times the weight of the arc. With logaddexp and + for ⊕ and ⊗,
+where incomplete(h, e) is split(h, e) or split(e, h) ⊗ the score of the arc. With logaddexp and + for ⊕ and ⊗,
 complete(0, n) is the log partition function; with max and +, it is the score of the best tree.
 """
 
-import functools
 import math
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -32,11 +29,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from treetext.trees import _inside_outside_torch as on_device
+from treetext.trees._threads import for_each, threads_worth
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# No parallel=True: it aborts forked data-loading workers or concurrent threads, and doubles the compile time.
 KERNEL = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Sums may be reordered, so that they run in SIMD lanes. There are infinities here, but never NaN.
 REORDERED = KERNEL | {"fastmath": {"reassoc", "contract", "nnan", "nsz"}}
@@ -92,20 +89,11 @@ def _without_root(joined: Tensor) -> tuple[Tensor, Tensor]:
     return joined[:, 1:, 1:].clone(), joined[:, 0, 1:].clone()
 
 
-def in_threads(kernel: Callable[..., None], scores: Tensor, *arguments: Tensor | bool) -> None:
-    """Run a kernel on every problem of a batch; each thread takes every so many-th, as neighbours are often alike."""
-    arrays = [x.contiguous().numpy() if isinstance(x, Tensor) else x for x in (scores, *arguments)]
-    threads = min(torch.get_num_threads(), len(scores))
-    if threads <= 1:
-        kernel(0, 1, *arrays)
-    else:
-        list(_pool(os.getpid(), threads).map(lambda first: kernel(first, threads, *arrays), range(threads)))
-
-
-@functools.cache
-def _pool(_process: int, threads: int) -> ThreadPoolExecutor:
-    """Threads that are kept; a forked process has lost those of its parent and gets its own."""
-    return ThreadPoolExecutor(threads)
+def in_threads(kernel: Callable[..., None], scores: Tensor, lengths: Tensor, *others: Tensor | bool) -> None:
+    """Run a kernel on a batch; each thread takes every so many-th problem, as neighbours are often alike."""
+    arrays = [x.contiguous().numpy() if isinstance(x, Tensor) else x for x in (scores, lengths, *others)]
+    threads = min(threads_worth(float((lengths**3).sum())), max(len(scores), 1))
+    for_each(lambda first: kernel(first, threads, *arrays), range(threads))
 
 
 class Items(NamedTuple):
@@ -130,10 +118,13 @@ def _marginals(
 
 @njit(**KERNEL)
 def _derivatives(
-    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, direction: Array, derivatives: Array
+    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, direction: Array, out: Array
 ) -> None:
-    """The derivative of a marginal is a covariance, P(arc) (E[d | arc] - E[d]), where d is the direction's score of
-    a tree. The expectations are those of the expectation semiring (Li and Eisner 2009)."""
+    """The derivative of a marginal is a covariance: P(arc) (E[d | arc] - E[d]).
+
+    Here d is the sum of the direction over the arcs of a tree. Its expectations are those of the expectation
+    semiring (Li and Eisner 2009).
+    """
     for b in range(first, len(scores), step):
         nodes = lengths[b] + 1
         weights = inside(scores[b, :nodes, :nodes], single_root, False)
@@ -141,14 +132,14 @@ def _derivatives(
         d = _relative_to_likeliest_head(direction[b], probabilities.incomplete)
         within = _expected_inside(weights, d)
         beyond = _expected_outside(weights, probabilities, within, d)
-        _write_covariances(probabilities.incomplete, within.incomplete, beyond.incomplete, derivatives[b])
+        _write_covariances(probabilities.incomplete, within.incomplete, beyond.incomplete, out[b])
 
 
 @njit(**KERNEL)
 def inside(scores: Array, single_root: bool, best: bool) -> Items:
     """The log weight of each item: of all its trees together or, if `best` is true, of the best of them."""
     nodes = len(scores)
-    weights = _items(nodes, -np.inf)
+    weights: Items = _items(nodes, -np.inf)
     for h in range(nodes):
         weights.complete[h, h] = weights.complete_t[h, h] = 0.0
     for width in range(1, nodes):
@@ -173,7 +164,7 @@ def _outside(weights: Items) -> Items:
     smaller than 1e-300, so they need no logarithms.
     """
     nodes = len(weights.complete)
-    probabilities = _items(nodes, 0.0)
+    probabilities: Items = _items(nodes, 0.0)
     probabilities.complete[0, nodes - 1] = 1.0 if weights.complete[0, nodes - 1] > -np.inf else 0.0
     for width in range(nodes - 1, 0, -1):
         _add_transpose(width, probabilities)
@@ -190,7 +181,7 @@ def _outside(weights: Items) -> Items:
 def _expected_inside(weights: Items, d: Array) -> Items:
     """The expected d of the arcs inside each item."""
     nodes = len(d)
-    within = _items(nodes, 0.0)
+    within: Items = _items(nodes, 0.0)
     for width in range(1, nodes):
         _means(SPLIT, width, weights, within)
         for i in range(nodes - width):
@@ -205,9 +196,9 @@ def _expected_inside(weights: Items, d: Array) -> Items:
 
 @njit(**KERNEL)
 def _expected_outside(weights: Items, probabilities: Items, within: Items, d: Array) -> Items:
-    """The expected d of the arcs outside each item, in the trees that it is part of, times its probability."""
+    """The expected d of the arcs outside each item, in the trees it is part of, times its probability."""
     nodes = len(d)
-    beyond = _items(nodes, 0.0)
+    beyond: Items = _items(nodes, 0.0)
     for width in range(nodes - 1, 0, -1):
         _add_transpose(width, beyond)
         for rule in (RIGHT, LEFT):
@@ -224,8 +215,8 @@ def _expected_outside(weights: Items, probabilities: Items, within: Items, d: Ar
 def _relative_to_likeliest_head(direction: Array, marginals: Array) -> Array:
     """The direction, less its value at the likeliest head of each word.
 
-    That changes no derivative, but words whose head is all but certain now add next to nothing to the expectations,
-    instead of a large number in which the small differences would be lost.
+    That changes no derivative, but a word whose head is all but certain now adds next to nothing to the
+    expectations, instead of a large number in which small differences would be lost.
     """
     d = np.zeros_like(marginals)
     for j in range(1, len(d)):
@@ -240,7 +231,7 @@ def _relative_to_likeliest_head(direction: Array, marginals: Array) -> Array:
 def _write_covariances(p: Array, within: Array, beyond: Array, covariances: Array) -> None:
     """P(arc) (E[d | arc] - E[d]) for each arc; for each word, E[d] is the mean of E[d | arc] over its heads.
 
-    All is relative to the likeliest head, whose own covariance is minus the sum of the others: it may be tiny.
+    All is relative to the likeliest head, so that its own covariance, however small, has all its digits.
     """
     for j in range(1, len(p)):
         likeliest = np.argmax(p[:, j])
@@ -277,8 +268,8 @@ def _add_transpose(width: int, items: Items) -> None:
         items.complete[j, i] += items.complete_t[i, j]
 
 
-# The three rules. Each makes a whole of two parts, x and y, in as many ways as it is wide. The functions below apply
-# a rule to all wholes of one width.
+# The three rules. Each makes a whole of two parts, x and y, in as many ways as it is wide. What follows
+# applies a rule to all wholes of one width: a call for each would take longer than its arithmetic.
 SPLIT, RIGHT, LEFT = 0, 1, 2
 
 
@@ -357,7 +348,7 @@ def _spread(rule: int, width: int, weights: Items, probabilities: Items) -> None
 def _spread_expected(
     rule: int, width: int, weights: Items, probabilities: Items, within: Items, beyond: Items
 ) -> None:
-    """Pass the expectation outside each whole on to its parts; outside one part, there is the other as well."""
+    """Pass the expectation outside each whole on to its parts; outside one part is the other as well."""
     whole, x, y = roles(rule, weights)
     p_whole, _, _ = roles(rule, probabilities)
     _, d_x, d_y = roles(rule, within)
@@ -375,17 +366,21 @@ def _spread_expected(
                 o_y[b, t + m] += shares[m] * (o + p * d_x[a, s + m])
 
 
-# Not reordered, as it would be in its callers' stead: the remainder r would lose its last digits.
+LOG_2 = math.log(2)
+LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # k times the first is exact
+
+
+# Without fastmath of its own, it would inherit that of its callers, and r would lose its last digits.
 @njit(**KERNEL, fastmath={"contract"})
 def exp(x: float) -> float:
-    """e to the power x for x up to about 0, written out so that, unlike the C library's, it runs in SIMD lanes."""
-    x = max(x, -1023 * math.log(2))  # where the power of two becomes 0, exactly
-    # x = k log 2 + r with an integer k, which stands in the last bits of a float as large as this.
-    shifted = x / math.log(2) + 1.5 * 2.0**52
+    """e to the power x, for x up to about 0: unlike the C library's, this runs in SIMD lanes."""
+    x = max(x, -1023 * LOG_2)  # where the power of two becomes 0, exactly
+    # x = k log 2 + r with an integer k, which stands in the last bits of a float as large as `shifted`.
+    shifted = x * (1 / LOG_2) + 1.5 * 2.0**52
     k = shifted - 1.5 * 2.0**52
-    r = x - k * 6.93147180369123816490e-01 - k * 1.90821492927058770002e-10
+    r = x - k * LOG_2_HIGH - k * LOG_2_LOW
     power_of_two = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
-    # cosh r and r sinh r have half as many terms each, and are computed side by side.
+    # cosh r + sinh r: two series of half as many terms, side by side.
     s = r * r
     even = 1 / 479001600
     odd = 1 / 6227020800

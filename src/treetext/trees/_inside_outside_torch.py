@@ -1,7 +1,7 @@
 """What `_inside_outside` does, in tensor operations for any device: one step for all items of the same width.
 
-The marginals are the gradient of the log partition function, and autograd finds them and their derivatives. This takes
-memory O(n³).
+The marginals are the gradient of the log partition function; autograd finds them and their derivatives. This
+takes O(n³) memory.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def marginals(scores: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """The log partition function and the marginals, of scores[b, head, dependent] in which node 0 is the root."""
+    """The log partition function and the marginals, for scores[b, head, dependent] with node 0 as root."""
     problems = _bounded(scores, lengths)
     with torch.enable_grad():
         log_z = _log_partition(problems, lengths, single_root)
@@ -42,8 +42,8 @@ class _Problems(NamedTuple):
 def _bounded(scores: Tensor, lengths: Tensor) -> _Problems:
     """Scores without infinities, whose differences would be NaN.
 
-    No tree of possible arcs scores below n times the lowest score. The floor lies so far below that even all trees
-    with an impossible arc together have no weight.
+    No tree of possible arcs scores below n times the lowest score. The floor lies so far below that all trees
+    with an impossible arc have no weight, even together.
     """
     node = torch.arange(scores.shape[1], device=scores.device)
     real = node <= lengths[:, None]

@@ -103,7 +103,7 @@ def _leave_one_out(work: Any, n: int, sizes: Any, single_root: bool, log_sums: A
             half *= 2
         if turn > 0:
             kept, r, gone = (0, half, half) if turn == 1 else (half, m - half, 0)
-            _substitute(work, n, free, m, r, first + kept, first + gone)
+            substitute(work, n, free, m, r, first + kept, first + gone)
         if turn == 2:
             depth -= 1
             continue
@@ -112,7 +112,7 @@ def _leave_one_out(work: Any, n: int, sizes: Any, single_root: bool, log_sums: A
             source = at + stride * (0 if i == 0 else kept + i if i <= r else gone + i - r)
             copy(work, free + i * m, source + kept, r)
             copy(work, free + i * m + r, source + gone, m - r)
-        _eliminate(work, free, m, r, first + gone, sizes, single_root, sums)
+        eliminate(work, free, m, r, first + gone, sizes, single_root, sums)
         if first + kept == 0:  # the eliminations that leave node 0 give log Z
             for k in range(gone, gone + m - r):
                 for lane in range(w):
@@ -123,7 +123,7 @@ def _leave_one_out(work: Any, n: int, sizes: Any, single_root: bool, log_sums: A
 
 
 @njit(**KERNEL)
-def _eliminate(work: Any, at: int, m: int, r: int, gone: int, sizes: Any, single_root: bool, sums: Any) -> None:
+def eliminate(work: Any, at: int, m: int, r: int, gone: int, sizes: Any, single_root: bool, sums: Any) -> None:
     """Eliminate all but r of m nodes, from the last on; their columns keep the weights divided by their sum."""
     end = m
     while end > r:
@@ -139,7 +139,7 @@ def _eliminate(work: Any, at: int, m: int, r: int, gone: int, sizes: Any, single
 
 
 @njit(**KERNEL)
-def _substitute(work: Any, n: int, at: int, m: int, r: int, kept: int, gone: int) -> None:
+def substitute(work: Any, n: int, at: int, m: int, r: int, kept: int, gone: int) -> None:
     """U[k] = W[root, k] + Σ_i W[i, k] U[i] for the eliminated nodes, in the order opposite to their elimination."""
     u = (n + 1) * n + n + kept
     for k in range(r, m):

@@ -13,31 +13,19 @@ import torch
 from torch import Tensor
 
 from treetext.trees import _inverse, _leave_one_out, _nonprojective_torch
+from treetext.trees._autograd import Inference
 from treetext.trees._lanes import LANES
 from treetext.trees._threads import for_each, threads_worth
 from treetext.trees._workspaces import Lanes, Logs, Rows, make, with_tangents
 
 SMALL = 128  # up to here, eight problems side by side are faster than one at a time
 
-Derivative = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-"""From a direction (arcs, roots) to the derivatives of the marginals along it."""
-
-
-class Marginals(NamedTuple):
-    """What inference over a batch gives."""
-
-    log_partition: Tensor  # (B,) float64; -inf where there is no tree
-    arcs: Tensor  # (B, n, n)
-    roots: Tensor  # (B, n)
-    derivative: Derivative
-
-
 def nonprojective(
     arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool
-) -> Marginals:
+) -> Inference:
     """Inference over float32 or float64 scores (B, n, n), (B, n); work is kept for the derivative if `differentiable`."""
     if arcs.device.type != "cpu":
-        return Marginals(*_nonprojective_torch.marginals(arcs, roots, lengths, single_root))
+        return Inference(*_nonprojective_torch.marginals(arcs, roots, lengths, single_root))
     scores = arcs.contiguous().numpy(), roots.contiguous().numpy()
     sizes = lengths.numpy()
     log_z, p_arcs, p_roots = torch.empty(len(arcs), dtype=torch.float64), torch.zeros_like(arcs), torch.zeros_like(roots)
@@ -61,7 +49,7 @@ def nonprojective(
         _eliminate(distrusted, scores, sizes, single_root, direction, np.empty(len(arcs)), *out, tangents=True)
         return out_arcs, out_roots
 
-    return Marginals(log_z, p_arcs, p_roots, derivative)
+    return Inference(log_z, p_arcs, p_roots, derivative)
 
 
 def _eliminate(

@@ -1,0 +1,84 @@
+"""Log partition functions and marginals as differentiable functions of the scores.
+
+The marginals are the gradient of log Z, and their Jacobian, the Hessian of log Z, is symmetric: so what backward needs (a
+vector times the Jacobian) is the derivative of the marginals along that vector, which the kernels compute.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+Derivative = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""From a direction (arcs, roots) in which the scores move to the derivatives of the marginals along it."""
+
+
+class Inference(NamedTuple):
+    """What a kernel finds for a flat batch of problems."""
+
+    log_partition: Tensor  # (B,) float64; -inf where there is no tree
+    arcs: Tensor  # (B, n, n)
+    roots: Tensor  # (B, n)
+    derivative: Derivative
+
+
+Engine = Callable[[Tensor, Tensor, Tensor, bool, bool], Inference]
+"""From float32 or float64 arcs (B, n, n) and roots (B, n), lengths, single_root, and whether derivatives will be wanted."""
+
+
+def infer(
+    engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Log Z (float64) and the marginals of arcs and roots, with gradients."""
+    log_z, p_arcs, p_roots = _Infer.apply(engine, arcs, roots, lengths, single_root)  # type: ignore[no-untyped-call]
+    return log_z, p_arcs, p_roots
+
+
+class _Infer(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        ctx.set_materialize_grads(False)
+        kernel_type = torch.float64 if arcs.dtype == torch.float64 else torch.float32
+        found = engine(arcs.to(kernel_type), roots.to(kernel_type), lengths, single_root, any(ctx.needs_input_grad))
+        ctx.derivative, ctx.kernel_type = found.derivative, kernel_type
+        p_arcs, p_roots = found.arcs.to(arcs.dtype), found.roots.to(arcs.dtype)
+        ctx.save_for_backward(arcs, roots, p_arcs, p_roots)
+        return found.log_partition, p_arcs, p_roots
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        grad_log_z, grad_arcs, grad_roots = grads
+        arcs, roots, p_arcs, p_roots = ctx.saved_tensors
+        d_arcs: Tensor | None = None
+        d_roots: Tensor | None = None
+        if grad_log_z is not None:
+            # The marginals are outputs of this very function, so this can be differentiated again.
+            each = grad_log_z.to(p_arcs.dtype)
+            d_arcs, d_roots = each[:, None, None] * p_arcs, each[:, None] * p_roots
+        if grad_arcs is not None or grad_roots is not None:
+            grad_arcs = torch.zeros_like(p_arcs) if grad_arcs is None else grad_arcs
+            grad_roots = torch.zeros_like(p_roots) if grad_roots is None else grad_roots
+            more_arcs, more_roots = _Derivative.apply(  # type: ignore[no-untyped-call]
+                ctx.derivative, ctx.kernel_type, arcs, roots, grad_arcs, grad_roots
+            )
+            d_arcs = more_arcs if d_arcs is None else d_arcs + more_arcs
+            d_roots = more_roots if d_roots is None else d_roots + more_roots
+        return None, d_arcs, d_roots, None, None
+
+
+class _Derivative(torch.autograd.Function):
+    """The derivative of the marginals, which says so when asked for another derivative instead of being taken for a constant."""
+
+    @staticmethod
+    def forward(
+        _: Any, derivative: Derivative, kernel_type: torch.dtype, arcs: Tensor, roots: Tensor, *direction: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        d_arcs, d_roots = derivative(*(d.to(kernel_type) for d in direction))  # type: ignore[arg-type]
+        return d_arcs.to(arcs.dtype), d_roots.to(roots.dtype)
+
+    @staticmethod
+    def backward(_: Any, *__: Tensor) -> Any:
+        raise NotImplementedError("marginals of trees can be differentiated once, not twice")

@@ -1,0 +1,286 @@
+"""Probability distributions over dependency trees: one interface, projective or not."""
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from treetext.trees._autograd import Inference, infer
+from treetext.trees._checks import check_scores, element
+from treetext.trees._eisner import eisner, sample_projective
+from treetext.trees._inside_outside import inside_outside, inside_outside_jvp
+from treetext.trees._nonprojective import nonprojective
+from treetext.trees._sampling import sample_nonprojective
+from treetext.trees._spanning import spanning_heads
+from treetext.trees._top import top_trees
+from treetext.trees._tree import PAD, ROOT
+
+
+class Marginals(NamedTuple):
+    """How probable each arc and each root is."""
+
+    arcs: Float[Tensor, "*batch n n"]
+    """``arcs[..., i, j]``: the probability that i is the parent of j."""
+    roots: Float[Tensor, "*batch n"]
+    """``roots[..., i]``: the probability that i is a root."""
+
+
+class Top(NamedTuple):
+    """Trees, best first; where there are too few, rows of ``PAD`` with a log probability of -inf."""
+
+    heads: Int[Tensor, "k *batch n"]
+    log_probs: Float[Tensor, "k *batch"]
+
+
+class TreeDistribution(ABC):
+    """A distribution over the dependency trees of each problem of a batch.
+
+    The probability of a tree is in proportion to the exponential of its score, the sum of the scores of its arcs
+    and of its root. ``arcs[..., i, j]`` is the score of i being the parent of j, whose diagonal is ignored;
+    ``roots[..., i]`` that of i being a root; ``lengths`` says how many of the n nodes are real (all, if not given).
+    A score of -inf forbids an arc or a root. ``single_root=False`` allows trees with several roots.
+
+    Scores may be large and at odds with each other: marginals are right to about the last digit of float32 whatever
+    they are, and a problem gives the same bits alone as padded in any batch (on the CPU). What is past the length is 0,
+    in heads ``PAD`` (-2); the head of a root is ``ROOT`` (-1).
+
+    ``log_partition``, ``marginals``, ``log_prob``, ``entropy``, ``cross_entropy`` and ``kl`` have gradients with
+    respect to both scores. Trees (``mode``, ``mbr``, ``sample``, ``top``) are found on the CPU: the scores of
+    tensors on another device are copied there, and the heads are copied back.
+    """
+
+    def __init__(
+        self,
+        arcs: Float[Tensor, "*batch n n"],
+        roots: Float[Tensor, "*batch n"],
+        lengths: Int[Tensor, "*batch"] | None = None,
+        single_root: bool = True,
+    ) -> None:
+        self._arcs, self._roots, self._lengths, self.batch_shape = check_scores(arcs, roots, lengths)
+        self.arcs, self.roots, self.single_root = arcs, roots, single_root
+
+    @property
+    def lengths(self) -> Int[Tensor, "*batch"]:
+        """How many nodes of each problem are real."""
+        return self._lengths.reshape(self.batch_shape)
+
+    @cached_property
+    def log_partition(self) -> Float[Tensor, "*batch"]:
+        """The logarithm of the sum of the exponentials of all trees' scores."""
+        return self._inference[0].to(self.arcs.dtype).reshape(self.batch_shape)
+
+    @cached_property
+    def marginals(self) -> Marginals:
+        """The probability of each arc and of each root."""
+        _, arcs, roots = self._inference
+        return Marginals(arcs.reshape(self.arcs.shape), roots.reshape(self.roots.shape))
+
+    def log_prob(self, heads: Int[Tensor, "*batch n"]) -> Float[Tensor, "*batch"]:
+        """The log probability of a tree for each problem: -inf for what is not a tree of this kind.
+
+        Heads past the lengths are ignored.
+        """
+        if heads.shape != self.roots.shape:
+            raise ValueError(f"heads: expected shape {tuple(self.roots.shape)}, got {tuple(heads.shape)}")
+        if heads.device != self.roots.device:
+            raise ValueError(f"heads: expected a tensor on {self.roots.device} as the scores are, got {heads.device}")
+        position = torch.arange(heads.shape[-1], device=heads.device)
+        padding = position >= self._lengths[:, None]
+        flat = heads.reshape(self._roots.shape).masked_fill(padding, ROOT)
+        possible = _are_trees(flat, self._lengths, self.single_root) & self._is_of_this_kind(flat)
+        arc = self._arcs.gather(1, flat.clamp(0, len(position) - 1)[:, None])[:, 0]
+        score = torch.where(flat == ROOT, self._roots, arc).double().masked_fill(padding, 0).sum(-1)
+        log_prob = (score - self._inference[0]).masked_fill(~possible, -torch.inf)
+        return log_prob.to(self.arcs.dtype).reshape(self.batch_shape)
+
+    @cached_property
+    def entropy(self) -> Float[Tensor, "*batch"]:
+        """The entropy in nats: from 0 for one sure tree to the logarithm of the number of trees."""
+        return self.cross_entropy(self)
+
+    def cross_entropy(self, other: Self) -> Float[Tensor, "*batch"]:
+        """The expected negative log probability under `other` of a tree from this distribution."""
+        self._check_same_kind(other)
+        # In float64, since large terms cancel.
+        mine, theirs = self._in_float64, other._in_float64
+        _, p_arcs, p_roots = mine._inference
+        score = _expected(p_arcs, theirs._arcs).sum((-2, -1)) + _expected(p_roots, theirs._roots).sum(-1)
+        cross = theirs._inference[0] - score
+        if other is self:
+            cross = cross.clamp(min=0)  # rounding
+        return cross.to(self.arcs.dtype).reshape(self.batch_shape)
+
+    def kl(self, other: Self) -> Float[Tensor, "*batch"]:
+        """The Kullback-Leibler divergence of `other` from this distribution."""
+        mine, theirs = self._in_float64, other._in_float64
+        return (mine.cross_entropy(theirs) - mine.entropy).clamp(min=0).to(self.arcs.dtype)
+
+    def mode(self) -> Int[Tensor, "*batch n"]:
+        """The heads of the most probable tree."""
+        return self._one_each(self._arcs, self._roots)
+
+    def mbr(self) -> Int[Tensor, "*batch n"]:
+        """The heads of the tree with the most heads expected to be right: the minimum-Bayes-risk tree of the marginals."""
+        _, p_arcs, p_roots = self._inference
+        return self._one_each(
+            p_arcs.detach().masked_fill(self._arcs == -torch.inf, -torch.inf),
+            p_roots.detach().masked_fill(self._roots == -torch.inf, -torch.inf),
+        )
+
+    def sample(self, k: int, generator: torch.Generator | None = None) -> Int[Tensor, "{k} *batch n"]:
+        """The heads of k trees, exact and independent samples."""
+        _check_count(k)
+        batch, n = self._roots.shape
+        device = generator.device if generator else "cpu"
+        uniforms = torch.rand(k, batch, 2 * n, dtype=torch.float64, generator=generator, device=device)
+        heads = self._sample(self._arcs, self._roots, self._lengths, self.single_root, uniforms)
+        self._check_trees(heads[0, :, 0] != PAD)
+        return heads.reshape(k, *self.roots.shape)
+
+    def top(self, k: int) -> Top:
+        """The k most probable trees, best first."""
+        _check_count(k)
+        heads, scores = top_trees(self._decode, self._arcs, self._roots, self._lengths, self.single_root, k)
+        log_probs = (scores - self._inference[0].detach()).to(self.arcs.dtype)
+        return Top(heads.reshape(k, *self.roots.shape), log_probs.reshape(k, *self.batch_shape))
+
+    @staticmethod
+    @abstractmethod
+    def _infer(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool) -> Inference:
+        """Log partition function and marginals."""
+
+    @staticmethod
+    @abstractmethod
+    def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        """Heads of the best trees, PAD where there is none."""
+
+    @staticmethod
+    @abstractmethod
+    def _sample(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
+        """Heads of samples (k, B, n), from random numbers (k, B, 2n); PAD where there is no tree."""
+
+    @staticmethod
+    @abstractmethod
+    def _is_of_this_kind(heads: Tensor) -> Tensor:
+        """Whether trees belong here."""
+
+    @cached_property
+    def _inference(self) -> tuple[Tensor, Tensor, Tensor]:
+        found = infer(self._infer, self._arcs, self._roots, self._lengths, self.single_root)
+        self._check_trees(found[0] != -torch.inf)
+        return found
+
+    @cached_property
+    def _in_float64(self) -> Self:
+        if self.arcs.dtype == torch.float64:
+            return self
+        return type(self)(self.arcs.double(), self.roots.double(), self.lengths, self.single_root)
+
+    def _one_each(self, arcs: Tensor, roots: Tensor) -> Tensor:
+        heads = self._decode(arcs, roots, self._lengths, self.single_root)
+        self._check_trees(heads[:, 0] != PAD)
+        return heads.reshape(self.roots.shape)
+
+    def _check_trees(self, found: Tensor) -> None:
+        if not found.all():
+            where = element(int((~found).nonzero()[0]), self.batch_shape)
+            raise ValueError(f"arcs, roots: {where} has no tree: every one uses something forbidden (-inf)")
+
+    def _check_same_kind(self, other: Self) -> None:
+        if type(other) is not type(self) or other.single_root != self.single_root:
+            mine, theirs = ((type(d).__name__, f"single_root={d.single_root}") for d in (self, other))
+            raise ValueError(f"other: expected {' with '.join(mine)}, got {' with '.join(theirs)}")
+        if other.roots.shape != self.roots.shape or not torch.equal(other._lengths, self._lengths):
+            raise ValueError(
+                f"other: expected shape {tuple(self.roots.shape)} and the same lengths, got {tuple(other.roots.shape)}"
+            )
+
+
+class NonProjectiveTrees(TreeDistribution):
+    """The distribution over all dependency trees, whether their arcs cross or not.
+
+    Marginals by the Matrix-Tree theorem (Koo et al. 2007) without its numerical troubles.
+
+    >>> arcs, roots = torch.zeros(3, 3), torch.tensor([0.0, 0.0, 1.0])
+    >>> trees = NonProjectiveTrees(arcs, roots)
+    >>> trees.marginals.roots
+    tensor([0.2119, 0.2119, 0.5761])
+    >>> trees.mode()
+    tensor([ 1,  2, -1])
+    """
+
+    @staticmethod
+    def _infer(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool) -> Inference:
+        return nonprojective(arcs, roots, lengths, single_root, differentiable)
+
+    @staticmethod
+    def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        return spanning_heads(arcs, roots, lengths, single_root)
+
+    @staticmethod
+    def _sample(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
+        return sample_nonprojective(arcs, roots, lengths, single_root, uniforms)
+
+    @staticmethod
+    def _is_of_this_kind(heads: Tensor) -> Tensor:
+        return torch.ones_like(heads[:, 0], dtype=torch.bool)
+
+
+class ProjectiveTrees(TreeDistribution):
+    """The distribution over projective trees: whatever stands between a head and its dependent descends from the head.
+
+    The artificial root stands left of all nodes. Marginals by inside-outside (Baker 1979; Eisner 1996).
+
+    >>> arcs, roots = torch.zeros(3, 3), torch.zeros(3)
+    >>> ProjectiveTrees(arcs, roots).log_partition.exp()
+    tensor(7.0000)
+    """
+
+    @staticmethod
+    def _infer(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool) -> Inference:
+        scores = arcs, roots, lengths, single_root
+        log_z, p_arcs, p_roots = inside_outside(*scores)
+        return Inference(log_z, p_arcs, p_roots, lambda *direction: inside_outside_jvp(*scores, *direction))
+
+    @staticmethod
+    def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        return eisner(arcs, roots, lengths, single_root)
+
+    @staticmethod
+    def _sample(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
+        return sample_projective(arcs, roots, lengths, single_root, uniforms)
+
+    @staticmethod
+    def _is_of_this_kind(heads: Tensor) -> Tensor:
+        ends = torch.stack([heads, torch.arange(heads.shape[-1], device=heads.device).expand_as(heads)])
+        left, right = ends.amin(0), ends.amax(0)
+        starts_inside = (left[:, :, None] < left[:, None]) & (left[:, None] < right[:, :, None])
+        crosses = starts_inside & (right[:, :, None] < right[:, None])
+        return ~crosses.flatten(1).any(1)
+
+
+def _are_trees(heads: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """Whether the heads (B, n) make trees: all nodes lead up to the root. What is past the lengths is ROOT."""
+    n = heads.shape[-1]
+    position = torch.arange(n, device=heads.device)
+    padding = position >= lengths[:, None]
+    in_range = (heads >= ROOT) & (heads < lengths[:, None])
+    right_roots = ((heads == ROOT) & ~padding).sum(-1) == 1 if single_root else heads.new_ones(len(heads)).bool()
+    # Each round doubles how far up the heads point; n stands for the root.
+    up = torch.cat([torch.where(heads == ROOT, n, heads.clamp(0, n - 1)), torch.full_like(heads[:, :1], n)], -1)
+    for _ in range(n.bit_length()):
+        up = up.gather(-1, up)
+    return (in_range | padding).all(-1) & right_roots & (up == n).all(-1)
+
+
+def _expected(p: Tensor, scores: Tensor) -> Tensor:
+    """p times scores, where 0 times anything is 0: forbidden arcs, the diagonal and padding."""
+    return p * scores.masked_fill(p.detach() == 0, 0)
+
+
+def _check_count(k: int) -> None:
+    if k < 1:
+        raise ValueError(f"k: expected 1 or more, got {k}")
