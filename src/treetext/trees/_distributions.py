@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -92,7 +92,7 @@ class TreeDistribution(ABC):
         flat = heads.reshape(self._roots.shape).masked_fill(padding, ROOT)
         possible = _are_trees(flat, self._lengths, self.single_root) & self._is_of_this_kind(flat)
         arc = self._arcs.gather(1, flat.clamp(0, len(position) - 1)[:, None])[:, 0]
-        score = torch.where(flat == ROOT, self._roots, arc).double().masked_fill(padding, 0).sum(-1)
+        score = _total(torch.where(flat == ROOT, self._roots, arc).double().masked_fill(padding, 0))
         log_prob = (score - self._inference[0]).masked_fill(~possible, -torch.inf)
         return log_prob.to(self.arcs.dtype).reshape(self.batch_shape)
 
@@ -101,19 +101,19 @@ class TreeDistribution(ABC):
         """The entropy in nats: from 0 for one sure tree to the logarithm of the number of trees."""
         return self.cross_entropy(self)
 
-    def cross_entropy(self, other: Self) -> Float[Tensor, "*batch"]:
+    def cross_entropy(self, other: "TreeDistribution") -> Float[Tensor, "*batch"]:
         """The expected negative log probability under `other` of a tree from this distribution."""
         self._check_same_kind(other)
         # In float64, since large terms cancel.
         mine, theirs = self._in_float64, other._in_float64
         _, p_arcs, p_roots = mine._inference
-        score = _expected(p_arcs, theirs._arcs).sum((-2, -1)) + _expected(p_roots, theirs._roots).sum(-1)
+        score = _total(_total(_expected(p_arcs, theirs._arcs)) + _expected(p_roots, theirs._roots))
         cross = theirs._inference[0] - score
         if other is self:
             cross = cross.clamp(min=0)  # rounding
         return cross.to(self.arcs.dtype).reshape(self.batch_shape)
 
-    def kl(self, other: Self) -> Float[Tensor, "*batch"]:
+    def kl(self, other: "TreeDistribution") -> Float[Tensor, "*batch"]:
         """The Kullback-Leibler divergence of `other` from this distribution."""
         mine, theirs = self._in_float64, other._in_float64
         return (mine.cross_entropy(theirs) - mine.entropy).clamp(min=0).to(self.arcs.dtype)
@@ -174,7 +174,7 @@ class TreeDistribution(ABC):
         return found
 
     @cached_property
-    def _in_float64(self) -> Self:
+    def _in_float64(self) -> "TreeDistribution":
         if self.arcs.dtype == torch.float64:
             return self
         return type(self)(self.arcs.double(), self.roots.double(), self.lengths, self.single_root)
@@ -189,7 +189,7 @@ class TreeDistribution(ABC):
             where = element(int((~found).nonzero()[0]), self.batch_shape)
             raise ValueError(f"arcs, roots: {where} has no tree: every one uses something forbidden (-inf)")
 
-    def _check_same_kind(self, other: Self) -> None:
+    def _check_same_kind(self, other: "TreeDistribution") -> None:
         if type(other) is not type(self) or other.single_root != self.single_root:
             mine, theirs = ((type(d).__name__, f"single_root={d.single_root}") for d in (self, other))
             raise ValueError(f"other: expected {' with '.join(mine)}, got {' with '.join(theirs)}")
@@ -279,6 +279,11 @@ def _are_trees(heads: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 def _expected(p: Tensor, scores: Tensor) -> Tensor:
     """p times scores, where 0 times anything is 0: forbidden arcs, the diagonal and padding."""
     return p * scores.masked_fill(p.detach() == 0, 0)
+
+
+def _total(x: Tensor) -> Tensor:
+    """The sum of the last dimension, from first to last: zeros at the end (padding) do not change how it is rounded."""
+    return x.cumsum(-1)[..., -1]
 
 
 def _check_count(k: int) -> None:

@@ -34,7 +34,7 @@ def eisner(
     """
     scores = with_root(arcs, roots).cpu()
     heads = torch.full(roots.shape, PAD)
-    in_threads(_best_trees, scores, lengths.cpu(), single_root, heads)
+    in_threads(_trees, scores, lengths.cpu(), single_root, scores.new_empty(1, len(scores), 0), heads[None])
     return heads.to(arcs.device)
 
 
@@ -56,7 +56,7 @@ def sample_projective(
         raise ValueError(f"uniforms: expected at least {needed} for each tree, got {uniforms.shape[2]}")
     scores = with_root(arcs, roots).cpu()
     heads = torch.full((len(uniforms), *roots.shape), PAD)
-    in_threads(_samples, scores, lengths.cpu(), single_root, uniforms.to("cpu", torch.float64), heads)
+    in_threads(_trees, scores, lengths.cpu(), single_root, uniforms.to("cpu", torch.float64), heads)
     return heads.to(arcs.device)
 
 
@@ -66,18 +66,7 @@ def uniforms_needed(n: int) -> int:
 
 
 @njit(**KERNEL)
-def _best_trees(
-    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, heads: Integers
-) -> None:
-    for b in range(first, len(scores), step):
-        nodes = lengths[b] + 1
-        weights = inside(scores[b, :nodes, :nodes], single_root, True)
-        if weights.complete[0, nodes - 1] > -np.inf:
-            _walk_down(weights, None, heads[b])
-
-
-@njit(**KERNEL)
-def _samples(
+def _trees(
     first: int,
     step: int,
     scores: Array,
@@ -86,17 +75,18 @@ def _samples(
     uniforms: Array,
     heads: Integers,
 ) -> None:
+    """The heads [k, b, j] of k trees of each problem: samples or, where there are no uniforms, the best."""
     for b in range(first, len(scores), step):
         nodes = lengths[b] + 1
-        weights = inside(scores[b, :nodes, :nodes], single_root, False)
+        weights = inside(scores[b, :nodes, :nodes], single_root, uniforms.size == 0)
         if weights.complete[0, nodes - 1] > -np.inf:
-            for sample in range(len(heads)):
-                _walk_down(weights, uniforms[sample, b], heads[sample, b])
+            for tree in range(len(heads)):
+                _walk_down(weights, uniforms[tree, b], heads[tree, b])
 
 
 @njit(**KERNEL)
-def _walk_down(weights: Items, uniforms: Array | None, heads: Integers) -> None:
-    """Choose what each item is made of, from the whole down: at random or, without uniforms, the best."""
+def _walk_down(weights: Items, uniforms: Array, heads: Integers) -> None:
+    """Choose what each item is made of, from the whole sentence down to its words."""
     words = len(weights.complete) - 1
     # Complete items to be taken apart. Each yields an arc of its own, so that never more than n are waiting.
     waiting = np.empty((words, 2), np.int64)
@@ -117,7 +107,7 @@ def _walk_down(weights: Items, uniforms: Array | None, heads: Integers) -> None:
 
 
 @njit(**KERNEL)
-def _choose(rule: int, i: int, j: int, weights: Items, uniforms: Array | None, used: int) -> int:
+def _choose(rule: int, i: int, j: int, weights: Items, uniforms: Array, used: int) -> int:
     """The m of one term of a rule: by its probability or, without uniforms, the first of the best."""
     whole, x, y = roles(rule, weights)
     a, b, s, t = places(rule, i, j)
@@ -125,7 +115,7 @@ def _choose(rule: int, i: int, j: int, weights: Items, uniforms: Array | None, u
     top, total = -np.inf, 0.0
     for m in range(j - i):
         term = x[a, s + m] + y[b, t + m]
-        if uniforms is None:
+        if len(uniforms) == 0:
             if term > top:
                 chosen, top = s + m, term
         elif term > -np.inf:

@@ -92,7 +92,7 @@ def _without_root(joined: Tensor) -> tuple[Tensor, Tensor]:
 def in_threads(kernel: Callable[..., None], scores: Tensor, lengths: Tensor, *others: Tensor | bool) -> None:
     """Run a kernel on a batch; each thread takes every so many-th problem, as neighbours are often alike."""
     arrays = [x.contiguous().numpy() if isinstance(x, Tensor) else x for x in (scores, lengths, *others)]
-    threads = min(threads_worth(float((lengths**3).sum())), max(len(scores), 1))
+    threads = min(threads_worth(float((lengths**3).sum())), len(scores))
     for_each(lambda first: kernel(first, threads, *arrays), range(threads))
 
 
@@ -113,7 +113,10 @@ def _marginals(
         nodes = lengths[b] + 1
         weights = inside(scores[b, :nodes, :nodes], single_root, False)
         log_z[b] = weights.complete[0, nodes - 1]
-        marginals[b, :nodes, :nodes] = np.minimum(_outside(weights).incomplete, 1.0)
+        p = _outside(weights).incomplete
+        for h in range(nodes):
+            for j in range(nodes):
+                marginals[b, h, j] = min(p[h, j], 1.0)
 
 
 @njit(**KERNEL)

@@ -70,7 +70,7 @@ def marginals(
         if work.tangent.size:
             enter_direction(work, n, group, sizes, d_arcs, d_roots)
         _leave_one_out(work, n, sizes, single_root and not in_logs(work), log_sums)
-        _normalise(work, n, log_sums)
+        _normalise(work, n, sizes, log_sums)
         if work.tangent.size:
             for lane in range(len(group)):
                 _balance(work, n, sizes[lane], lane)
@@ -127,7 +127,7 @@ def eliminate(work: Any, at: int, m: int, r: int, gone: int, sizes: Any, single_
     """Eliminate all but r of m nodes, from the last on; their columns keep the weights divided by their sum."""
     end = m
     while end > r:
-        start = max(end - PANEL, r)
+        start = r + (end - r - 1) // PANEL * PANEL  # panels from the first on: padding at the end does not move them
         for k in range(end - 1, start - 1, -1):
             column, row = at + k, at + (k + 1) * m
             divide_by_sum(work, column, m, k + 1, 1 if single_root else 0, k + 1, gone + k - r, sizes, sums)
@@ -151,7 +151,7 @@ def substitute(work: Any, n: int, at: int, m: int, r: int, kept: int, gone: int)
 
 
 @njit(**KERNEL)
-def _normalise(work: Any, n: int, log_sums: Any) -> None:
+def _normalise(work: Any, n: int, sizes: Any, log_sums: Any) -> None:
     """Put the marginals, W U divided by its sum in each column, in the place of U; and complete log Z."""
     x, dx, matrix = work.value, work.tangent, (n + 1) * n
     totals = np.empty(width(work))
@@ -163,8 +163,10 @@ def _normalise(work: Any, n: int, log_sums: Any) -> None:
             total = total + read(work, x, at)
         write(work, totals, 0, total)
         for lane in range(width(work)):
-            # Node 0 was left when the others gave log Z. Any total that is out of range spoils it.
-            log_sums[lane] += math.log(totals[lane]) + log_factor if j == 0 else totals[lane] * 0.0
+            if j == 0:  # which was left when the others gave log Z
+                log_sums[lane] += math.log(totals[lane]) + log_factor
+            elif j < sizes[lane]:  # what is out of range spoils it
+                log_sums[lane] += totals[lane] * 0.0
         inverse = constant(work, 1.0) / total
         for at in range(matrix + j, 2 * matrix, n):
             write(work, x, at, read(work, x, at) * inverse)

@@ -68,7 +68,7 @@ def _scaled(weights: Tensor, real: Tensor, lengths: Tensor, single_root: bool) -
     allowed = weights > NOTHING / 2
     spread = weights.abs().masked_fill(~allowed, 0).amax((1, 2))
     reach = lengths * ((lengths + 1.0).log() + 2 * spread)
-    price = reach + 50 if single_root else torch.zeros_like(reach)
+    price = reach + 750 if single_root else torch.zeros_like(reach)
     root = (weights[:, :1] - price[:, None, None]).clamp(min=NOTHING).where(real[:, :1], 0)
     return torch.cat([root, weights[:, 1:]], 1), log_scale + price, log_scale - reach - 1
 

@@ -88,7 +88,7 @@ def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, uniforms: A
         heads[node] = head if head < n else ROOT
         top[top == node] = target
         headless = headless[1:]
-        _merge(work.value, m, chosen, chosen == 0 and single_root, in_logs(work))
+        _merge(work.value, m, chosen, chosen == 0 and rootless, in_logs(work))
         rootless &= chosen != 0
     return True
 

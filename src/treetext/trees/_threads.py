@@ -14,7 +14,9 @@ _pool: ThreadPoolExecutor | None = None
 
 
 def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
-    """Call the function with each item, the first on this thread and the others beside it."""
+    """Call the function with each item, the first of them on this thread and the others beside it."""
+    if not items:
+        return
     others = [_threads().submit(function, item) for item in items[1:]]
     function(items[0])
     for other in others:

@@ -47,8 +47,8 @@ def enter(
                 log_scale[lane] = np.nan
         elif single_root:  # as if many roots were allowed, but each at a price that a second one cannot pay
             for j in range(n):
-                x[j] -= reach + 50.0
-            log_scale[lane] += reach + 50.0
+                x[j] -= reach + 750.0
+            log_scale[lane] += reach + 750.0
 
 
 @njit(**INLINE)
