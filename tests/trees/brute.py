@@ -68,60 +68,76 @@ class Enumeration:
         return torch.einsum("t,tij->ij", self.p * (along - self.expected(along)), self.parts)
 
 
-def exact_marginals(arcs: Tensor, roots: Tensor, single_root: bool, digits: int) -> tuple[mpmath.mpf, Tensor, Tensor]:
-    """Log Z and non-projective marginals of one problem by the Matrix-Tree theorem in `digits` digits."""
-    log_z, matrix = _exact(arcs, roots, single_root, digits)
-    n = len(roots)
-    p = torch.tensor([[float(matrix[i, j]) for j in range(n)] for i in range(n + 1)], dtype=torch.float64)
-    return log_z, p[:n], p[n]
+def exact_marginals(arcs: Tensor, roots: Tensor, single_root: bool) -> tuple[float, Tensor, Tensor]:
+    """Log Z and non-projective marginals of one problem by the Matrix-Tree theorem, with as many digits as it takes."""
+    log_z, p = _exact(arcs, roots, single_root)
+    return float(log_z), *_tensors(p, 1)
 
 
 def exact_derivative(
-    arcs: Tensor, roots: Tensor, d_arcs: Tensor, d_roots: Tensor, single_root: bool, digits: int
+    arcs: Tensor, roots: Tensor, d_arcs: Tensor, d_roots: Tensor, single_root: bool
 ) -> tuple[Tensor, Tensor]:
     """The derivative of these marginals along a direction, by a difference so small that its error does not count."""
-    step = mpmath.mpf(10) ** (-digits // 3)
-    n = len(roots)
-    _, after = _exact(arcs, roots, single_root, digits, d_arcs, d_roots, step)
-    _, before = _exact(arcs, roots, single_root, digits, d_arcs, d_roots, -step)
-    slopes = [[float((after[i, j] - before[i, j]) / (2 * step)) for j in range(n)] for i in range(n + 1)]
-    d = torch.tensor(slopes, dtype=torch.float64)
-    return d[:n], d[n]
+    step = mpmath.mpf(10) ** -40
+    _, after = _exact(arcs, roots, single_root, d_arcs, d_roots, step)
+    _, before = _exact(arcs, roots, single_root, d_arcs, d_roots, -step)
+    with mpmath.workdps(2000):
+        return _tensors(after - before, 2 * step)
+
+
+def _tensors(matrix: mpmath.matrix, divisor: mpmath.mpf) -> tuple[Tensor, Tensor]:
+    n = matrix.cols
+    rows = [[float(matrix[i, j] / divisor) for j in range(n)] for i in range(n + 1)]
+    both = torch.tensor(rows, dtype=torch.float64)
+    return both[:n], both[n]
 
 
 def _exact(
     arcs: Tensor,
     roots: Tensor,
     single_root: bool,
-    digits: int,
     d_arcs: Tensor | None = None,
     d_roots: Tensor | None = None,
-    step: float = 0,
+    step: mpmath.mpf = 0,
 ) -> tuple[mpmath.mpf, mpmath.matrix]:
     """Log Z, and marginals as an (n + 1, n) matrix whose last row is the roots'."""
     n = len(roots)
-    with mpmath.workdps(digits):
+    digits = 600
+    while True:
+        with mpmath.workdps(digits):
 
-        def weight(scores: Tensor, direction: Tensor | None, *at: int) -> mpmath.mpf:
-            moved = 0 if direction is None else step * mpmath.mpf(float(direction[at]))
-            return mpmath.exp(mpmath.mpf(float(scores[at])) + moved)
+            def weight(scores: Tensor, direction: Tensor | None, *at: int) -> mpmath.mpf:
+                moved = 0 if direction is None else step * mpmath.mpf(float(direction[at]))
+                return mpmath.exp(mpmath.mpf(float(scores[at])) + moved)
 
-        w = mpmath.matrix(n, n)
-        r = [weight(roots, d_roots, j) for j in range(n)]
-        for i in range(n):
-            for j in range(n):
-                w[i, j] = weight(arcs, d_arcs, i, j) if i != j else 0
-        laplacian = -w
-        for j in range(n):
-            laplacian[j, j] = sum(w[i, j] for i in range(n)) + (0 if single_root else r[j])
-            if single_root:
-                laplacian[0, j] = r[j]
-        inverse = laplacian**-1
-        p = mpmath.matrix(n + 1, n)
-        for j in range(n):
-            p[n, j] = r[j] * (inverse[j, 0] if single_root else inverse[j, j])
+            w, r = mpmath.matrix(n, n), [weight(roots, d_roots, j) for j in range(n)]
             for i in range(n):
-                above = inverse[j, j] if not single_root or j > 0 else 0
-                below = inverse[j, i] if not single_root or i > 0 else 0
-                p[i, j] = w[i, j] * (above - below)
-        return mpmath.log(mpmath.det(laplacian)), p
+                for j in range(n):
+                    w[i, j] = weight(arcs, d_arcs, i, j) if i != j else 0
+            try:
+                log_z, p = _matrix_tree(w, r, single_root)
+            except ZeroDivisionError:  # it is singular in so many digits
+                log_z, p = mpmath.mpf(0), mpmath.matrix(n + 1, n)
+            if all(abs(sum(p[:, j]) - 1) < mpmath.mpf(10) ** -500 for j in range(n)):
+                return log_z, p
+        digits *= 2
+
+
+def _matrix_tree(w: mpmath.matrix, r: list[mpmath.mpf], single_root: bool) -> tuple[mpmath.mpf, mpmath.matrix]:
+    """After Koo et al. (2007), as it stands there."""
+    n = len(r)
+    laplacian = -w
+    for j in range(n):
+        laplacian[j, j] = sum(w[:, j]) + (0 if single_root else r[j])
+    if single_root:
+        for j in range(n):
+            laplacian[0, j] = r[j]
+    inverse = laplacian**-1
+    p = mpmath.matrix(n + 1, n)
+    for j in range(n):
+        p[n, j] = r[j] * (inverse[j, 0] if single_root else inverse[j, j])
+        for i in range(n):
+            above = inverse[j, j] if not single_root or j > 0 else 0
+            below = inverse[j, i] if not single_root or i > 0 else 0
+            p[i, j] = w[i, j] * (above - below)
+    return mpmath.log(mpmath.det(laplacian)), p

@@ -61,23 +61,26 @@ class _Infer(torch.autograd.Function):
         if grad_arcs is not None or grad_roots is not None:
             grad_arcs = torch.zeros_like(p_arcs) if grad_arcs is None else grad_arcs
             grad_roots = torch.zeros_like(p_roots) if grad_roots is None else grad_roots
-            more_arcs, more_roots = _Derivative.apply(  # type: ignore[no-untyped-call]
-                ctx.derivative, ctx.kernel_type, arcs, roots, grad_arcs, grad_roots
-            )
+            derive = _Derivative.apply if torch.is_grad_enabled() else _derivative
+            more_arcs, more_roots = derive(ctx.derivative, ctx.kernel_type, arcs, roots, grad_arcs, grad_roots)
             d_arcs = more_arcs if d_arcs is None else d_arcs + more_arcs
             d_roots = more_roots if d_roots is None else d_roots + more_roots
         return None, d_arcs, d_roots, None, None
 
 
+def _derivative(
+    derivative: Derivative, kernel_type: torch.dtype, arcs: Tensor, roots: Tensor, d_arcs: Tensor, d_roots: Tensor
+) -> tuple[Tensor, Tensor]:
+    found_arcs, found_roots = derivative(d_arcs.to(kernel_type), d_roots.to(kernel_type))
+    return found_arcs.to(arcs.dtype), found_roots.to(roots.dtype)
+
+
 class _Derivative(torch.autograd.Function):
-    """The derivative of the marginals, which says so when asked for another derivative instead of being taken for a constant."""
+    """The same, but it refuses to be differentiated in its turn instead of passing for a constant."""
 
     @staticmethod
-    def forward(
-        _: Any, derivative: Derivative, kernel_type: torch.dtype, arcs: Tensor, roots: Tensor, *direction: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        d_arcs, d_roots = derivative(*(d.to(kernel_type) for d in direction))  # type: ignore[arg-type]
-        return d_arcs.to(arcs.dtype), d_roots.to(roots.dtype)
+    def forward(_: Any, *args: Any) -> tuple[Tensor, Tensor]:
+        return _derivative(*args)
 
     @staticmethod
     def backward(_: Any, *__: Tensor) -> Any:

@@ -1,5 +1,6 @@
 """Arguments of the tree functions: checked once, at the door, with errors that say which one and where."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -39,9 +40,9 @@ def check_scores(
         )
     batch_shape, n = arcs.shape[:-2], arcs.shape[-1]
     flat_lengths = _check_lengths(lengths, batch_shape, n, arcs.device)
-    flat_arcs, flat_roots = arcs.reshape(-1, n, n), roots.reshape(-1, n)
-    # One sum each tells that all is well nearly always; -inf (a forbidden arc) is welcome but hides NaN and +inf.
-    if not (flat_arcs.detach().sum() + flat_roots.detach().sum()).isfinite():
+    flat_arcs, flat_roots = shaped(arcs, (flat_lengths.numel(), n, n)), shaped(roots, (flat_lengths.numel(), n))
+    # The sums tell that all is well nearly always; -inf (a forbidden arc) is welcome but hides NaN and +inf.
+    if not math.isfinite(flat_arcs.detach().sum().item() + flat_roots.detach().sum().item()):
         _check_values(flat_arcs.detach(), flat_roots.detach(), flat_lengths, batch_shape, names)
     return Scores(flat_arcs, flat_roots, flat_lengths, batch_shape)
 
@@ -81,6 +82,11 @@ def _check_values(
                 f"{name}: {element(b, batch_shape)} is {float(scores[(b, *where)])} at {tuple(where)},"
                 " expected finite scores, or -inf for what is forbidden"
             )
+
+
+def shaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Reshape, if need be: that costs as much time as a small problem."""
+    return x if x.shape == shape else x.reshape(shape)
 
 
 def element(flat: int, batch_shape: torch.Size) -> str:

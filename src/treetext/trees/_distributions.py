@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from treetext.trees._autograd import Inference, infer
-from treetext.trees._checks import check_scores, element
+from treetext.trees._checks import check_scores, element, shaped
 from treetext.trees._eisner import eisner, sample_projective
 from treetext.trees._inside_outside import inside_outside, inside_outside_jvp
 from treetext.trees._nonprojective import nonprojective
@@ -70,13 +70,13 @@ class TreeDistribution(ABC):
     @cached_property
     def log_partition(self) -> Float[Tensor, "*batch"]:
         """The logarithm of the sum of the exponentials of all trees' scores."""
-        return self._inference[0].to(self.arcs.dtype).reshape(self.batch_shape)
+        return shaped(self._inference[0].to(self.arcs.dtype), self.batch_shape)
 
     @cached_property
     def marginals(self) -> Marginals:
         """The probability of each arc and of each root."""
         _, arcs, roots = self._inference
-        return Marginals(arcs.reshape(self.arcs.shape), roots.reshape(self.roots.shape))
+        return Marginals(shaped(arcs, self.arcs.shape), shaped(roots, self.roots.shape))
 
     def log_prob(self, heads: Int[Tensor, "*batch n"]) -> Float[Tensor, "*batch"]:
         """The log probability of a tree for each problem: -inf for what is not a tree of this kind.
@@ -170,7 +170,9 @@ class TreeDistribution(ABC):
     @cached_property
     def _inference(self) -> tuple[Tensor, Tensor, Tensor]:
         found = infer(self._infer, self._arcs, self._roots, self._lengths, self.single_root)
-        self._check_trees(found[0] != -torch.inf)
+        log_z = found[0].detach()
+        if log_z.numel() and log_z.min().item() == -torch.inf:
+            self._check_trees(log_z != -torch.inf)
         return found
 
     @cached_property

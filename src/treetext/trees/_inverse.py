@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from treetext.trees._lanes import larger
+from treetext.trees._lanes import INLINE, larger
 from treetext.trees._weights import enter, enter_direction, leave
 from treetext.trees._workspaces import (
     KERNEL,
@@ -38,7 +38,24 @@ TRUST = 1e-11  # of the square of the loss of digits, relative to the largest va
 
 def workspace_size(n: int) -> int:
     """How many numbers `marginals` needs for problems of up to n nodes."""
-    return 4 * (n + 1) * n + PANEL * (2 * n + 1) + 4 * n
+    return _y(n) + n
+
+
+def tangents_size(n: int) -> int:
+    """How many derivatives `derivatives` needs."""
+    return _dy(n) + n
+
+
+@njit(**INLINE)
+def _y(n: int) -> int:
+    """Where y stands: after the weights, their inverse, the marginals, and the columns and rows of a panel."""
+    return 3 * (n + 1) * n + PANEL * (2 * n + 1)
+
+
+@njit(**INLINE)
+def _dy(n: int) -> int:
+    """Where the derivatives of y stand: after those of the weights, B K, the marginals, and B K B."""
+    return 4 * (n + 1) * n
 
 
 @njit(**KERNEL)
@@ -97,7 +114,7 @@ def _invert(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> 
     w, x, matrix = width(work), work.value, (n + 1) * n
     zero = constant(work, 0.0)
     sums = np.empty(n * w)
-    columns, rows = 4 * matrix, 4 * matrix + PANEL * (n + 1)
+    columns, rows = 3 * matrix, 3 * matrix + PANEL * (n + 1)
     for i in range(matrix):
         write(work, x, matrix + i, read(work, x, i))
     end, last = n, 1 if single_root else 0
@@ -143,7 +160,7 @@ def _add(
 def _subtract(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> None:
     """Put the marginals after the inverse; spoil log Z where too many digits were lost."""
     w, x, inverse, result = width(work), work.value, (n + 1) * n, 2 * (n + 1) * n
-    y, zero, one = 4 * (n + 1) * n + PANEL * (2 * n + 1), constant(work, 0.0), constant(work, 1.0)
+    y, zero, one = _y(n), constant(work, 0.0), constant(work, 1.0)
     if single_root:
         total = read(work, x, inverse)
         _log(work, total, log_sums)
@@ -189,7 +206,7 @@ def _differentiate(work: Any, n: int, single_root: bool) -> None:
     """
     x, dx, matrix, zero = work.value, work.tangent, (n + 1) * n, constant(work, 0.0)
     inverse, half, full = matrix, matrix, 3 * matrix
-    y = 4 * matrix + PANEL * (2 * n + 1)
+    y, dy = _y(n), _dy(n)
     first = 1 if single_root else 0
     if single_root:
         for j in range(n):
@@ -211,24 +228,24 @@ def _differentiate(work: Any, n: int, single_root: bool) -> None:
         total = read(work, dx, half) + read(work, dx, full)
         for j in range(n):  # (v / total)' = (v' - (v / total) total') / total
             slope = read(work, dx, full + (j + 1) * n) - read(work, x, y + j) * total
-            write(work, dx, y + j, slope * read(work, x, y))
+            write(work, dx, dy + j, slope * read(work, x, y))
             write(work, dx, full + j, read(work, dx, half + j) + read(work, dx, full + j))
             write(work, x, inverse + (j + 1) * n, zero)
             write(work, dx, full + (j + 1) * n, zero)
         write(work, dx, full, zero)
     else:
         for j in range(n):
-            write(work, dx, y + j, read(work, dx, full + (j + 1) * n + j))
+            write(work, dx, dy + j, read(work, dx, full + (j + 1) * n + j))
             write(work, dx, full + j, zero)
-    _product_rule(work, n, inverse, full, y)
+    _product_rule(work, n, inverse, full)
 
 
 @njit(**KERNEL)
-def _product_rule(work: Any, n: int, inverse: int, full: int, y: int) -> None:
-    x, dx, result = work.value, work.tangent, 2 * (n + 1) * n
+def _product_rule(work: Any, n: int, inverse: int, full: int) -> None:
+    x, dx, result, y, dy = work.value, work.tangent, 2 * (n + 1) * n, _y(n), _dy(n)
     for j in range(n):
         own, u, slope = inverse + (j + 1) * n, read(work, x, inverse + j), read(work, x, y + j)
-        d_own, d_u, d_slope = full + (j + 1) * n, read(work, dx, full + j), read(work, dx, y + j)
+        d_own, d_u, d_slope = full + (j + 1) * n, read(work, dx, full + j), read(work, dx, dy + j)
         write(work, dx, result + j, read(work, dx, j) * slope + read(work, x, j) * d_slope)
         for i in range(n):
             rise, d_rise = read(work, x, inverse + i) - u, read(work, dx, full + i) - d_u

@@ -16,7 +16,7 @@ from treetext.trees import _inverse, _leave_one_out, _nonprojective_torch
 from treetext.trees._autograd import Inference
 from treetext.trees._lanes import LANES
 from treetext.trees._threads import for_each, threads_worth
-from treetext.trees._workspaces import Lanes, Logs, Rows, make, with_tangents
+from treetext.trees._workspaces import Lanes, Logs, Rows, make, release, with_tangents
 
 SMALL = 128  # up to here, eight problems side by side are faster than one at a time
 
@@ -26,26 +26,29 @@ def nonprojective(
     """Inference over float32 or float64 scores (B, n, n), (B, n); work is kept for the derivative if `differentiable`."""
     if arcs.device.type != "cpu":
         return Inference(*_nonprojective_torch.marginals(arcs, roots, lengths, single_root))
+    if not len(arcs):
+        return Inference(roots.new_empty(0, dtype=torch.float64), arcs, roots, lambda *direction: direction)
     scores = arcs.contiguous().numpy(), roots.contiguous().numpy()
     sizes = lengths.numpy()
     log_z, p_arcs, p_roots = torch.empty(len(arcs), dtype=torch.float64), torch.zeros_like(arcs), torch.zeros_like(roots)
     out = log_z.numpy(), p_arcs.numpy(), p_roots.numpy()
 
-    inverses = _shares(np.arange(len(arcs)), sizes, differentiable)
-    _each(inverses, lambda s: _inverse.marginals(s.work, s.stride, *scores, sizes, s.problems, single_root, *out))
+    shares = _Shares(np.arange(len(arcs)), sizes, _inverse.workspace_size, keep=differentiable)
+    shares.each(lambda s: _inverse.marginals(s.work, s.stride, *scores, sizes, s.problems, single_root, *out))
     distrusted = np.flatnonzero(np.isnan(out[0]))
-    _eliminate(distrusted, scores, sizes, single_root, scores, *out, tangents=False)
+    _eliminate(distrusted, scores, sizes, single_root, scores, *out)
 
     def derivative(d_arcs: Tensor, d_roots: Tensor) -> tuple[Tensor, Tensor]:
         direction = d_arcs.contiguous().numpy(), d_roots.contiguous().numpy()
         out_arcs, out_roots = torch.zeros_like(arcs), torch.zeros_like(roots)
         out = out_arcs.numpy(), out_roots.numpy()
-        _each(
-            inverses,
-            lambda s: _inverse.derivatives(
-                with_tangents(s.work, s.stride), s.stride, sizes, s.problems, single_root, *direction, *out
-            ),
-        )
+
+        def differentiate(s: _Share) -> None:
+            work = with_tangents(s.work, _inverse.tangents_size(s.size))
+            _inverse.derivatives(work, s.stride, sizes, s.problems, single_root, *direction, *out)
+            release(work.tangent)
+
+        shares.each(differentiate)
         _eliminate(distrusted, scores, sizes, single_root, direction, np.empty(len(arcs)), *out, tangents=True)
         return out_arcs, out_roots
 
@@ -53,56 +56,57 @@ def nonprojective(
 
 
 def _eliminate(
-    problems: Any, scores: Any, sizes: Any, single_root: bool, direction: Any, log_z: Any, *out: Any, tangents: bool
+    problems: Any, scores: Any, sizes: Any, single_root: bool, direction: Any, log_z: Any, *out: Any, tangents: bool = False
 ) -> None:
     """Leave-one-out elimination in floats and, of what these don't hold, in logarithms."""
+    size = _leave_one_out.workspace_size
+
+    def eliminate(s: _Share) -> None:
+        work = with_tangents(s.work, size(s.size)) if tangents else s.work
+        _leave_one_out.marginals(work, *scores, sizes, s.problems, single_root, *direction, log_z, *out)
+        release(work.tangent)
+
     for in_logs in (False, True):
-        shares = _shares(problems, sizes, False, _leave_one_out.workspace_size, tangents, in_logs)
-        _each(
-            shares,
-            lambda s: _leave_one_out.marginals(
-                s.work, *scores, sizes, s.problems, single_root, *direction, log_z, *out
-            ),
-        )
-        problems = problems[np.isnan(log_z[problems])]
+        if len(problems):
+            _Shares(problems, sizes, size, in_logs=in_logs).each(eliminate)
+            problems = problems[np.isnan(log_z[problems])]
 
 
 class _Share(NamedTuple):
-    """Problems for one thread with one workspace, in which the parts of groups of them lie `stride` numbers apart."""
+    """Problems of up to `size` nodes for one thread with one workspace, where those of a group lie `stride` apart."""
 
     problems: Any
     work: Any
     stride: int
+    size: int
 
 
-def _shares(
-    problems: Any,
-    sizes: Any,
-    keep: bool,
-    workspace_size: Callable[[int], int] = _inverse.workspace_size,
-    tangents: bool = False,
-    in_logs: bool = False,
-) -> list[_Share]:
-    """Divide problems among threads: small ones in groups of a lane each, sorted by size so that little is padding."""
-    shares = []
-    problems = problems[np.argsort(-sizes[problems], kind="stable")]
-    small = len(problems) - np.searchsorted(sizes[problems][::-1], SMALL, side="right")
-    for kind, width, some in ((Rows, 1, problems[:small]), (Lanes, LANES, problems[small:])):
-        if in_logs:
-            kind, width, some = Logs, 1, problems if kind is Rows else problems[:0]
-        if not len(some):
-            continue
-        groups = [some[i : i + width] for i in range(0, len(some), width)]
-        threads = min(len(groups), threads_worth(float((sizes[some] ** 3).sum())))
-        for first in range(threads):
-            mine = groups[first::threads]
-            stride = workspace_size(int(sizes[mine[0]].max()))
-            work = make(kind, stride * (len(mine) if keep else 1))
-            work = with_tangents(work, stride) if tangents else work
-            shares.append(_Share(np.concatenate(mine), work, stride if keep else 0))
-    return shares
+class _Shares:
+    """Problems divided among threads: small ones in groups with a lane each, sorted by size so that little is padding."""
 
+    def __init__(
+        self, problems: Any, sizes: Any, workspace_size: Callable[[int], int], keep: bool = False, in_logs: bool = False
+    ) -> None:
+        self.shares = []
+        if sizes[problems[0]] != sizes[problems].min() or sizes[problems[0]] != sizes[problems].max():
+            problems = problems[np.argsort(-sizes[problems], kind="stable")]
+        large = 0 if sizes[problems[0]] <= SMALL else int((sizes[problems] > SMALL).sum())
+        kinds: list[tuple[Any, int, Any]] = [(Rows, 1, problems[:large]), (Lanes, LANES, problems[large:])]
+        for kind, width, some in [(Logs, 1, problems)] if in_logs else kinds:
+            groups = [some[i : i + width] for i in range(0, len(some), width)]
+            threads = min(len(groups), threads_worth(float((sizes[some] ** 3).sum()))) if groups else 0
+            for first in range(threads):
+                mine = groups[first::threads]
+                size = int(sizes[mine[0][0]])
+                stride = workspace_size(size)
+                work = make(kind, stride * (len(mine) if keep else 1))
+                taken = np.concatenate(mine) if threads > 1 else some
+                self.shares.append(_Share(taken, work, stride if keep else 0, size))
 
-def _each(shares: list[_Share], do: Callable[[_Share], object]) -> None:
-    if shares:
-        for_each(do, shares)
+    def each(self, do: Callable[[_Share], object]) -> None:
+        """Do something with each share."""
+        for_each(do, self.shares)
+
+    def __del__(self) -> None:
+        for share in self.shares:
+            release(share.work.value)

@@ -1,44 +1,59 @@
-"""Kernels that release the GIL, on as many threads as torch is set to use.
+"""Kernels that release the GIL, side by side on the threads that torch uses for its own operations.
 
-(Numba's own threads abort the process when it forks or when two Python threads call a kernel at once.)
+Other threads would have to share the cores with torch's, which keep spinning for a while after each operation. (Numba's own
+threads do, and besides abort the process when it forks or when two Python threads call a kernel at once.)
 """
 
+import ctypes
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import torch
 
-_pool: ThreadPoolExecutor | None = None
+_Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
-    """Call the function with each item, the first of them on this thread and the others beside it."""
-    if not items:
-        return
-    others = [_threads().submit(function, item) for item in items[1:]]
-    function(items[0])
-    for other in others:
-        other.result()
+    """Call the function with each item."""
+    remaining, errors = iter(items), list[BaseException]()
+
+    def work(_: object) -> None:
+        try:
+            for item in remaining:  # each thread takes the next one
+                function(item)
+        except BaseException as error:
+            errors.append(error)
+
+    if len(items) < 2 or _run_parallel is None:
+        work(None)
+    else:
+        _run_parallel(_Callback(work), None, len(items), 0)
+    if errors:
+        raise errors[0]
 
 
 def threads_worth(steps: float) -> int:
     """How many threads are worth their while for work of so many elementary steps."""
-    return torch.get_num_threads() if steps > 50_000 else 1
+    return torch.get_num_threads() if steps > 500_000 else 1
 
 
-def _threads() -> ThreadPoolExecutor:
-    global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(thread_name_prefix="treetext")
-    return _pool
+def _find_run_parallel() -> Any:
+    """The function of torch's OpenMP library that calls another on several threads; None where there is none."""
+    for path in Path(torch.__file__).with_name("lib").glob("lib*omp*"):
+        try:
+            return ctypes.CDLL(str(path)).GOMP_parallel
+        except (OSError, AttributeError):
+            continue
+    return None
 
 
 def _forget() -> None:
-    """A forked child has none of its parent's threads."""
-    global _pool
-    _pool = None
+    """A forked child has none of its parent's threads, and OpenMP would wait for them forever."""
+    global _run_parallel
+    _run_parallel = None
 
 
+_run_parallel = _find_run_parallel()
 os.register_at_fork(after_in_child=_forget)

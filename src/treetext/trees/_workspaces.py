@@ -45,7 +45,7 @@ class Logs(NamedTuple):
 
 def make(kind: Any, size: int) -> Any:
     """A workspace for `size` numbers without derivatives."""
-    return kind(_floats(kind, size), np.empty(0))
+    return kind(_floats(kind, size), _NONE)
 
 
 def with_tangents(work: Any, size: int) -> Any:
@@ -53,11 +53,26 @@ def with_tangents(work: Any, size: int) -> Any:
     return work._replace(tangent=_floats(type(work), size))
 
 
+def release(array: Any) -> None:
+    """Give an array of a workspace that nobody uses any more to those that will be made."""
+    spare = _spare.setdefault(array.size, [])
+    if array.size and len(spare) < 4:
+        spare.append(array)
+
+
+_NONE = np.empty(0)
+_spare: dict[int, list[Any]] = {}  # fresh memory costs as much time as the work that is done in it
+
+
 def _floats(kind: Any, size: int) -> Any:
     count = size * (LANES if kind is Lanes else 1) + LANES  # loops over vectors may run past the end
-    array = np.empty(count + LANES)
-    start = -array.ctypes.data // 8 % LANES  # to the start of a cache line
-    return array[start : start + count]
+    count = 1 << (count - 1).bit_length()
+    try:
+        return _spare[count].pop()
+    except (KeyError, IndexError):
+        array = np.empty(count + LANES)
+        start = -array.ctypes.data // 8 % LANES  # to the start of a cache line
+        return array[start : start + count]
 
 
 # What follows is defined for each kind by an overload below; the Python bodies only say what that is.
