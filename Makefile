@@ -10,7 +10,7 @@ INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint const
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
 
-setup: .venv/dev  ## create .venv and install treetext with its tools (nothing to do when up to date)
+setup: .venv/dev .venv/kernels  ## create .venv and install treetext with its tools (nothing to do when up to date)
 
 demo: setup  ## show distributions over trees at work
 	@echo "== The best trees of a sentence, arcs may cross =="
@@ -47,6 +47,11 @@ clean:  ## remove .venv, caches and results
 	$(PYTHON) -m venv .venv
 	$(INSTALL) hatchling editables
 	$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+# Numba keeps a compiled function until its own file changes, even when a function that it calls has changed.
+.venv/kernels: .venv/dev $(wildcard src/treetext/trees/*.py)
+	@find src -name '*.nb[ci]' -delete
 	@touch $@
 
 .venv/bench: .venv/dev

@@ -1,4 +1,4 @@
-"""Both distributions through one set of tests: against enumeration, and for what holds of any distribution over trees."""
+"""Both distributions through one set of tests: against enumeration, and for what holds of any distribution."""
 
 import pytest
 import torch
@@ -17,7 +17,9 @@ every_kind = pytest.mark.parametrize("kind", [NonProjectiveTrees, ProjectiveTree
 every_root = pytest.mark.parametrize("single_root", [True, False])
 
 
-def scores(batch: int, n: int, seed: int = 0, scale: float = 1.0, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+def scores(
+    batch: int, n: int, seed: int = 0, scale: float = 1.0, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     return (
         (scale * torch.randn(batch, n, n, generator=generator, dtype=torch.float64)).to(dtype),
@@ -201,7 +203,9 @@ class TestAnyDistribution:
             arcs[b, length:], arcs[b, :, length:], roots[b, length:] = torch.nan, torch.inf, torch.nan
             arcs[b].fill_diagonal_(torch.nan)
 
-        def results(arcs: Tensor, roots: Tensor, lengths: Tensor | None, d_arcs: Tensor, d_roots: Tensor) -> list[Tensor]:
+        def results(
+            arcs: Tensor, roots: Tensor, lengths: Tensor | None, d_arcs: Tensor, d_roots: Tensor
+        ) -> list[Tensor]:
             arcs, roots = arcs.clone().requires_grad_(), roots.clone().requires_grad_()
             trees = kind(arcs, roots, lengths, single_root)
             loss = (trees.marginals.arcs * d_arcs).sum() + (trees.marginals.roots * d_roots).sum()
@@ -289,7 +293,14 @@ class TestAnyDistribution:
     def test_what_is_no_tree_has_no_probability(self, kind: Kind, single_root: bool) -> None:
         arcs, roots = scores(1, 4)
         trees = kind(arcs, roots, single_root=single_root)
-        for heads in ([1, 0, ROOT, 2], [0, ROOT, 1, 1], [ROOT, 0, 1, 7], [PAD, ROOT, 1, 1], [1, 2, 3, 0], [ROOT, 0, 1, -3]):
+        for heads in (
+            [1, 0, ROOT, 2],
+            [0, ROOT, 1, 1],
+            [ROOT, 0, 1, 7],
+            [PAD, ROOT, 1, 1],
+            [1, 2, 3, 0],
+            [ROOT, 0, 1, -3],
+        ):
             assert trees.log_prob(torch.tensor([heads])) == -torch.inf
         assert (trees.log_prob(torch.tensor([[ROOT, ROOT, 1, 1]])) == -torch.inf) == single_root
         crossing = torch.tensor([[2, 3, ROOT, 2]])

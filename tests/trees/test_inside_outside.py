@@ -116,8 +116,7 @@ def test_derivatives_against_finite_differences(single_root: bool) -> None:
     d_arcs, d_roots = direction(arcs, roots)
     step = 1e-5
     higher, lower = (
-        joined(*inside_outside(arcs + h * d_arcs, roots + h * d_roots, lengths, single_root)[1:])
-        for h in (step, -step)
+        joined(*inside_outside(arcs + h * d_arcs, roots + h * d_roots, lengths, single_root)[1:]) for h in (step, -step)
     )
     derivatives = joined(*inside_outside_jvp(arcs, roots, lengths, single_root, d_arcs, d_roots))
     assert_close(derivatives, (higher - lower) / (2 * step), rtol=0, atol=1e-8)

@@ -1,4 +1,4 @@
-"""Non-projective marginals where others fail: large scores, mutual attraction, far-off roots; against many-digit arithmetic."""
+"""Non-projective marginals where others fail: large scores, mutual attraction, far-off roots; in many digits."""
 
 import multiprocessing
 import threading
@@ -13,6 +13,7 @@ from tests.trees.brute import exact_derivative, exact_marginals
 from treetext.trees import NonProjectiveTrees, _inverse, _leave_one_out, _nonprojective_torch
 from treetext.trees._autograd import Inference
 from treetext.trees._nonprojective import nonprojective
+from treetext.trees._threads import threads_worth
 from treetext.trees._workspaces import Lanes, Logs, Rows, make, with_tangents
 
 every_root = pytest.mark.parametrize("single_root", [True, False])
@@ -51,13 +52,13 @@ def check(arcs: Tensor, roots: Tensor, single_root: bool) -> None:
     trees = NonProjectiveTrees(arcs, roots, single_root=single_root)
     log_z, p_arcs, p_roots = exact_marginals(arcs.detach(), roots.detach(), single_root)
     found = trees.marginals
-    assert float(trees.log_partition) == pytest.approx(log_z, rel=1e-6, abs=1e-5)
-    for p, exact in ((found.arcs, p_arcs), (found.roots, p_roots)):
+    assert float(trees.log_partition.detach()) == pytest.approx(log_z, rel=1e-6, abs=1e-5)
+    for p, exact in ((found.arcs.detach(), p_arcs), (found.roots.detach(), p_roots)):
         assert p.isfinite().all()
         assert float((p - exact).abs().max()) <= 1e-6
-        assert 0 <= float(p.min())
+        assert float(p.min()) >= 0
         assert float(p.max()) <= 1
-    assert float((found.arcs.sum(-2) + found.roots - 1).abs().max()) <= 1e-6
+    assert float((found.arcs.sum(-2) + found.roots - 1).detach().abs().max()) <= 1e-6
 
     d_arcs, d_roots = noise(99, n, 1.0)
     ((found.arcs * d_arcs).sum() + (found.roots * d_roots).sum()).backward()
@@ -74,9 +75,9 @@ def check(arcs: Tensor, roots: Tensor, single_root: bool) -> None:
 class TestAgainstManyDigits:
     @every_root
     @pytest.mark.parametrize(("make_case", "size"), CASES, ids=IDS)
-    @pytest.mark.parametrize("n", [2, 7])
+    @pytest.mark.parametrize("n", [2, 6])
     def test_small(self, make_case, size: float, single_root: bool, n: int) -> None:  # type: ignore[no-untyped-def]
-        for seed in range(3):
+        for seed in range(2):
             check(*make_case(seed, n, size), single_root)
 
     @pytest.mark.parametrize(("make_case", "size"), CASES, ids=IDS)
@@ -123,7 +124,7 @@ class TestEveryWayThere:
 
     @every_root
     @pytest.mark.parametrize("scale", [1.0, 30.0])
-    @pytest.mark.parametrize("n", [1, 2, 5, 16, 33, 70])
+    @pytest.mark.parametrize("n", [1, 2, 5, 16, 33])
     @pytest.mark.parametrize("way", ["lanes", "rows", "logs", "torch"])
     def test_agrees_with_what_is_used(self, way: str, n: int, scale: float, single_root: bool) -> None:
         arcs, roots, lengths = problems(scale, n)
@@ -137,9 +138,11 @@ class TestEveryWayThere:
         torch.testing.assert_close(found.arcs, wanted.arcs, rtol=0, atol=1e-10)
         torch.testing.assert_close(found.roots, wanted.roots, rtol=0, atol=1e-10)
         direction = problems(1.0, n)[:2]
-        for mine, theirs in zip(found.derivative(*direction), wanted.derivative(*direction), strict=True):
-            largest = theirs.abs().flatten(1).amax(1)
-            assert ((mine - theirs).abs().flatten(1).amax(1) <= 1e-4 * largest + 1e-300).all()
+        mine, theirs = (
+            torch.cat([d[0], d[1][:, None]], 1) for d in (f.derivative(*direction) for f in (found, wanted))
+        )
+        largest = theirs.abs().amax((1, 2))
+        assert ((mine - theirs).abs().amax((1, 2)) <= 1e-4 * largest + 1e-300).all()
 
     def test_inverse_distrusts_itself(self) -> None:
         """Well before its error shows, the inverse leaves a problem to the exact way; and what it keeps is right."""
@@ -149,9 +152,7 @@ class TestEveryWayThere:
             log_z, p_arcs, p_roots = np.zeros(1), np.zeros((1, n, n)), np.zeros((1, n))
             work = make(Lanes, _inverse.workspace_size(n))
             lengths, everything = np.array([n]), np.array([0])
-            _inverse.marginals(
-                work, 0, arcs.numpy(), roots.numpy(), lengths, everything, True, log_z, p_arcs, p_roots
-            )
+            _inverse.marginals(work, 0, arcs.numpy(), roots.numpy(), lengths, everything, True, log_z, p_arcs, p_roots)
             if np.isnan(log_z[0]):
                 assert strength > 5
             else:
@@ -222,7 +223,10 @@ class TestLarge:
 
 
 def _marginals_in_child(queue: "multiprocessing.Queue[float]") -> None:
-    arcs, roots = torch.zeros(64, 30, 30), torch.zeros(64, 30)
+    arcs, roots = (
+        torch.zeros(30, 30, 30),
+        torch.zeros(30, 30),
+    )  # so few that torch itself would not use threads for them
     queue.put(float(NonProjectiveTrees(arcs, roots).marginals.roots[0, 0]))
 
 
@@ -231,6 +235,7 @@ class TestProcessesAndThreads:
         """A data-loading worker is forked from a process that has threads."""
         arcs, roots = torch.zeros(64, 30, 30), torch.zeros(64, 30)
         NonProjectiveTrees(arcs, roots).marginals  # noqa: B018
+        assert threads_worth(30.0 * 30**3) > 1 or torch.get_num_threads() == 1
         context = multiprocessing.get_context("fork")
         queue = context.Queue()
         child = context.Process(target=_marginals_in_child, args=(queue,))

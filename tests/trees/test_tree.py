@@ -158,10 +158,7 @@ def test_conllu_round_trip(heads, data):
 
 def test_conllu_by_hand():
     text = (
-        "1\tOld\t_\t_\t_\t_\t2\tdep\t_\t_\n"
-        "2\ttrees\t_\t_\t_\t_\t3\tdep\t_\t_\n"
-        "3\tgrow\t_\t_\t_\t_\t0\troot\t_\t_\n"
-        "\n"
+        "1\tOld\t_\t_\t_\t_\t2\tdep\t_\t_\n2\ttrees\t_\t_\t_\t_\t3\tdep\t_\t_\n3\tgrow\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     )
     assert Tree((1, 2, -1)).to_conllu(["Old", "trees", "grow"]) == text
     assert Tree.from_conllu(text) == Tree((1, 2, -1))

@@ -1,7 +1,7 @@
 """Log partition functions and marginals as differentiable functions of the scores.
 
-The marginals are the gradient of log Z, and their Jacobian, the Hessian of log Z, is symmetric: so what backward needs (a
-vector times the Jacobian) is the derivative of the marginals along that vector, which the kernels compute.
+The marginals are the gradient of log Z, and their Jacobian, the Hessian of log Z, is symmetric: so what backward
+needs (a vector times the Jacobian) is the derivative of the marginals along that vector, which the kernels compute.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Inference(NamedTuple):
 
 
 Engine = Callable[[Tensor, Tensor, Tensor, bool, bool], Inference]
-"""From float32 or float64 arcs (B, n, n) and roots (B, n), lengths, single_root, and whether derivatives will be wanted."""
+"""From float32 or float64 arcs (B, n, n) and roots (B, n), lengths, single_root, and whether derivatives are wanted."""
 
 
 def infer(

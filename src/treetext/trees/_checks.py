@@ -58,7 +58,7 @@ def _check_lengths(lengths: Tensor | None, batch_shape: torch.Size, n: int, devi
     if lengths.device != device:
         raise ValueError(f"lengths: expected a tensor on {device} as the scores are, got {lengths.device}")
     flat = lengths.reshape(-1).to(torch.int64)
-    if flat.numel() and not (1 <= int(flat.min()) and int(flat.max()) <= n):
+    if flat.numel() and not (int(flat.min()) >= 1 and int(flat.max()) <= n):
         bad = int(((flat < 1) | (flat > n)).nonzero()[0])
         raise ValueError(f"lengths: {element(bad, batch_shape)} is {int(flat[bad])}, expected 1 to {n}")
     return flat

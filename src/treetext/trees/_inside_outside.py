@@ -348,9 +348,7 @@ def _spread(rule: int, width: int, weights: Items, probabilities: Items) -> None
 
 
 @njit(**REORDERED)
-def _spread_expected(
-    rule: int, width: int, weights: Items, probabilities: Items, within: Items, beyond: Items
-) -> None:
+def _spread_expected(rule: int, width: int, weights: Items, probabilities: Items, within: Items, beyond: Items) -> None:
     """Pass the expectation outside each whole on to its parts; outside one part is the other as well."""
     whole, x, y = roles(rule, weights)
     p_whole, _, _ = roles(rule, probabilities)

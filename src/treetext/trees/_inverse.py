@@ -1,16 +1,18 @@
-"""Marginals of non-projective trees by the Matrix-Tree theorem: CPU kernels, fast, and aware of when they are not exact.
+"""Marginals of non-projective trees by the Matrix-Tree theorem: CPU kernels, fast, and aware of what they lose.
 
-The Laplacian of the weights is inverted by elimination (Koo, Globerson, Carreras and Collins 2007; McDonald and Satta 2007;
-Smith and Smith 2007). Every number up to here is a sum of products of weights and right to nearly all digits, but then
+The Laplacian of the weights is inverted by elimination (Koo, Globerson, Carreras and Collins 2007; McDonald and Satta
+2007; Smith and Smith 2007). Every number up to here is a sum of products of weights and right to nearly all digits,
+but then
 
     P(i is the head of j) = W[i, j] (B[j, j] - B[j, i] + (u[i] - u[j]) y[j])
 
-subtracts, and what it loses is known: B[j, j] + u[j] y[j] says how much larger the terms are than their difference. Where
-that is too much, the problem is left to leave-one-out elimination.
+subtracts, and what it loses is known: B[j, j] + u[j] y[j] says how much larger the terms are than their difference.
+Where that is too much, the problem is left to leave-one-out elimination.
 
-With many roots, B is the inverse of the Laplacian, u = 1, and y[j] = B[j, j]. With a single root, B is the inverse of the
-Laplacian less the row and column of node 0 (whose rows and columns in B are 0), u[i] is the weight of all ways from i to
-the root that avoid node 0, u[0] = 0, y is the inverse applied to the weights of node 0 and divided by u's sum over them.
+With many roots, B is the inverse of the Laplacian, u = 1, and y[j] = B[j, j]. With a single root, B is the inverse of
+the Laplacian less the row and column of node 0 (whose rows and columns in B are 0), u[i] is the weight of all ways
+from i to the root that avoid node 0, u[0] = 0, y is the inverse applied to the weights of node 0 and divided by u's
+sum over them.
 """
 
 import math
@@ -20,30 +22,23 @@ import numpy as np
 from numba import njit
 
 from treetext.trees._lanes import INLINE, larger
+from treetext.trees._products import add_array_product, divide_by_sum
 from treetext.trees._weights import enter, enter_direction, leave
-from treetext.trees._workspaces import (
-    KERNEL,
-    add_array_product,
-    constant,
-    divide_by_sum,
-    part,
-    read,
-    width,
-    write,
-)
+from treetext.trees._workspaces import KERNEL, constant, part, read, width, write
 
 PANEL = 8  # nodes eliminated together, in one pass over the matrix
+UNBLOCKED = 24  # up to this many nodes, one at a time is faster
 TRUST = 1e-11  # of the square of the loss of digits, relative to the largest variance of an arc
 
 
 def workspace_size(n: int) -> int:
     """How many numbers `marginals` needs for problems of up to n nodes."""
-    return _y(n) + n
+    return int(_y(n)) + n
 
 
 def tangents_size(n: int) -> int:
     """How many derivatives `derivatives` needs."""
-    return _dy(n) + n
+    return int(_dy(n)) + n
 
 
 @njit(**INLINE)
@@ -101,15 +96,16 @@ def _sizes(lengths: Any, group: Any, sizes: Any) -> int:
     sizes[:] = 0
     for lane in range(len(group)):
         sizes[lane] = lengths[group[lane]]
-    return sizes.max()
+    return int(sizes.max())
 
 
 @njit(**KERNEL)
 def _invert(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> None:
-    """Put the inverse after the matrix of weights, by Gauss-Jordan elimination from the last node on, without subtraction.
+    """Put the inverse after the matrix of weights: Gauss-Jordan elimination from the last node on, without subtraction.
 
-    For eliminated nodes e, f and others i, j, the new matrix X holds the weights among the others, with the ways through
-    eliminated nodes; X[i, f], the probability to arrive at i from f; X[e, f], the inverse; X[e, j], their product with W.
+    For eliminated nodes e, f and others i, j, the new matrix X holds the weights among the others, with the ways
+    through eliminated nodes; X[i, f], the probability to arrive at i from f; X[e, f], the inverse; X[e, j], their
+    product with W.
     """
     w, x, matrix = width(work), work.value, (n + 1) * n
     zero = constant(work, 0.0)
@@ -133,12 +129,16 @@ def _invert(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> 
                 write(work, x, own + j, zero)
             write(work, x, row + k, zero)
             write(work, x, own + k, read(work, x, column + k + 1))
+            if n <= UNBLOCKED:
+                _add(work, column, row, 1, n, matrix, 0, n + 1, 0, n)
+                continue
             _add(work, column, row, 1, n, matrix, 0, n + 1, start, end)
             _add(work, column, row, 1, n, matrix, start + 1, end + 1, 0, start)
             _add(work, column, row, 1, n, matrix, start + 1, end + 1, end, n)
-        for top, bottom in ((0, start + 1), (end + 1, n + 1)):
-            _add(work, columns, rows, end - start, n, matrix, top, bottom, 0, start)
-            _add(work, columns, rows, end - start, n, matrix, top, bottom, end, n)
+        if n > UNBLOCKED:
+            for top, bottom in ((0, start + 1), (end + 1, n + 1)):
+                _add(work, columns, rows, end - start, n, matrix, top, bottom, 0, start)
+                _add(work, columns, rows, end - start, n, matrix, top, bottom, end, n)
         end = start
     for k in range(last, n):
         for lane in range(w):
@@ -151,9 +151,7 @@ def _add(
 ) -> None:
     """Add the product of some columns and rows to a part of the matrix."""
     x, at = work.value, to + top * n + left
-    add_array_product(
-        work, x, at, n, x, columns + top, 1, n + 1, x, rows + left, n, bottom - top, terms, right - left
-    )
+    add_array_product(work, x, at, n, x, columns + top, 1, n + 1, x, rows + left, n, bottom - top, terms, right - left)
 
 
 @njit(**KERNEL)

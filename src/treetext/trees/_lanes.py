@@ -1,12 +1,11 @@
-"""Eight float64 numbers as one value inside numba functions: SIMD lanes, so that a kernel works on eight problems at once.
+"""Eight float64 numbers as one value inside numba functions: SIMD lanes, for kernels that do eight problems at once.
 
-`load`, `store` and `splat` make and unmake such values; `+ - * /` work on them lane by lane, and `larger`, `at_least` and
-`exp` on them and on plain floats alike. Numba cannot be brought to vectorise these loops by itself (it must assume that rows
-of one workspace overlap), so the vectors are spelled out. All lanes always go through the same instructions: the result in
-a lane does not depend on its neighbours.
+`load`, `store` and `splat` make and unmake such values; `+ - * /` work on them lane by lane, and `larger`, `at_least`
+and `exp` on them and on plain floats alike. Numba cannot be brought to vectorise these loops by itself (it must
+assume that rows of one workspace overlap), so the vectors are spelled out. All lanes always go through the same
+instructions: the result in a lane does not depend on its neighbours.
 """
 
-import math
 import operator
 from typing import Any
 
@@ -42,7 +41,7 @@ def _pointer(context: Any, builder: Any, array: Any, index: Any) -> Any:
     return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load(_: Any, array: Any, index: Any) -> Any:
     """The eight numbers of a contiguous float64 array from `index` on."""
 
@@ -54,7 +53,7 @@ def load(_: Any, array: Any, index: Any) -> Any:
     return _lanes(_ARRAY, types.intp), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def store(_: Any, array: Any, index: Any, value: Any) -> Any:
     """Write eight numbers into a contiguous float64 array from `index` on."""
 
@@ -65,7 +64,7 @@ def store(_: Any, array: Any, index: Any, value: Any) -> Any:
     return types.void(_ARRAY, types.intp, _lanes), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def splat(_: Any, x: Any) -> Any:
     """One number in all eight lanes."""
 
@@ -79,14 +78,14 @@ def splat(_: Any, x: Any) -> Any:
 
 
 def _define(operation: Any, instruction: str) -> None:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def apply(_: Any, a: Any, b: Any) -> Any:
         def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
             return getattr(builder, instruction)(*args, flags=("contract",))
 
         return _lanes(_lanes, _lanes), codegen
 
-    @overload(operation, strict=False, jit_options=INLINE)  # type: ignore[untyped-decorator]
+    @overload(operation, strict=False, jit_options=INLINE)
     def implement(a: Any, b: Any) -> Any:
         return (lambda a, b: apply(a, b)) if a is _lanes and b is _lanes else None
 
@@ -100,7 +99,7 @@ for _operation, _instruction in (
     _define(_operation, _instruction)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _choose(_: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """Lane by lane: c where a >= b, else d."""
 
@@ -133,7 +132,7 @@ def _if_at_least(x: Any, limit: Any, instead: Any) -> Any:
     return lambda x, limit, instead: x if x >= limit else instead
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _two_to_the(_: Any, t: Any) -> Any:
     """2 to the power k, given k + _SHIFT: k then stands in the lowest bits of the float."""
 

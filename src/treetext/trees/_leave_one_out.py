@@ -1,21 +1,22 @@
 """Marginals of non-projective trees by leave-one-out elimination: CPU kernels.
 
 Read a tree problem as a random walk that climbs from each node j to a head i with a probability in proportion to the
-weight W[i, j], until it reaches the root (Wilson 1996). The head of j in a random tree is where the walk from j goes when
-it leaves j for the last time, so
+weight W[i, j], until it reaches the root (Wilson 1996). The head of j in a random tree is where the walk from j goes
+when it leaves j for the last time, so
 
     P(i is the head of j) = W[i, j] U[i, j] / Σ_i' W[i', j] U[i', j]
 
-where U[i, j] is the probability that a walk from i reaches the root before j. (U of the root itself is 1. With a single
-root, the weights of the root are infinitely small, and U is what remains after dividing by that.) To find column j of U,
-eliminate all nodes but j. An elimination needs no subtraction (Grassmann, Taksar and Heyman 1985): it puts the ways through
-the eliminated node k in the place of k,
+where U[i, j] is the probability that a walk from i reaches the root before j. (U of the root itself is 1. With a
+single root, the weights of the root are infinitely small, and U is what remains after dividing by that.) To find
+column j of U, eliminate all nodes but j. An elimination needs no subtraction (Grassmann, Taksar and Heyman 1985): it
+puts the ways through the eliminated node k in the place of k,
 
     p = Σ_i W[i, k],    W[i, j] += W[i, k] W[k, j] / p,
 
-so each U is right to nearly all its digits, whatever the scores. Eliminating all but one node for each node looks like n
-times the work, but most is common: eliminate one half of the nodes, do the same within the other half, and vice versa
-(O(n³) in all, O(n²) memory). The derivative of the marginals along a direction is carried along beside each number.
+so each U is right to nearly all its digits, whatever the scores. Eliminating all but one node for each node looks
+like n times the work, but most is common: eliminate one half of the nodes, do the same within the other half, and
+vice versa (O(n³) in all, O(n²) memory). The derivative of the marginals along a direction is carried along beside
+each number.
 """
 
 import math
@@ -24,18 +25,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from treetext.trees._products import add_product, divide_by_sum
 from treetext.trees._weights import enter, enter_direction, leave
-from treetext.trees._workspaces import (
-    KERNEL,
-    add_product,
-    constant,
-    copy,
-    divide_by_sum,
-    in_logs,
-    read,
-    width,
-    write,
-)
+from treetext.trees._workspaces import KERNEL, constant, copy, in_logs, read, width, write
 
 PANEL = 4  # nodes eliminated together: four of them in each pass over the matrix
 
@@ -54,10 +46,10 @@ def marginals(
     work: Any, arcs: Any, roots: Any, lengths: Any, problems: Any, single_root: bool, d_arcs: Any, d_roots: Any,
     log_z: Any, out_arcs: Any, out_roots: Any,
 ) -> None:  # fmt: skip
-    """Log Z and marginals of `problems` (indices into the batch), or derivatives of the marginals along d_arcs and d_roots.
+    """Log Z and marginals of `problems` (indices into the batch), or their derivatives along d_arcs and d_roots.
 
-    Derivatives are what a workspace with tangents gives. Where floats don't hold the range of a problem, its log Z is NaN
-    and it has to be done again in logarithms. Where there is no tree, log Z is -inf.
+    Derivatives are what a workspace with tangents gives. Where floats don't hold the range of a problem, its log Z is
+    NaN and it has to be done again in logarithms. Where there is no tree, log Z is -inf.
     """
     w = width(work)
     sizes, log_sums, floor = np.zeros(w, np.int64), np.empty(w), np.empty(w)
@@ -86,8 +78,8 @@ def marginals(
 def _leave_one_out(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> None:
     """Fill U, which stands after the matrix of weights, by halves: eliminate one, do the other, and vice versa.
 
-    A block is m nodes from `first` on, all other nodes being eliminated; its matrix stands at `at` in rows `stride` long.
-    (A stack of blocks, because numba cannot cache a function that calls itself.)
+    A block is m nodes from `first` on, all other nodes being eliminated; its matrix stands at `at` in rows `stride`
+    long. (A stack of blocks, because numba cannot cache a function that calls itself.)
     """
     w, sums = width(work), np.empty(n * width(work))
     stack, depth = np.zeros((64, 6), np.int64), 0
@@ -180,7 +172,7 @@ def _normalise(work: Any, n: int, sizes: Any, log_sums: Any) -> None:
 
 @njit(**KERNEL)
 def _multiply(work: Any, source: int, to: int, step: int, terms: int) -> float:
-    """Multiply numbers by others, as floats even where they were logarithms; return the logarithm of a factor left out."""
+    """Multiply numbers by others, into floats even from logarithms; return the logarithm of a factor left out."""
     x, dx = work.value, work.tangent
     if not in_logs(work):
         for q in range(0, terms * step, step):
@@ -202,7 +194,7 @@ def _multiply(work: Any, source: int, to: int, step: int, terms: int) -> float:
 
 @njit(**KERNEL)
 def _balance(work: Any, n: int, size: int, lane: int) -> None:
-    """Derivatives in a column sum to 0: take that of the most probable head from the rest, so that tiny ones stay right."""
+    """Derivatives in a column sum to 0: take that of the likeliest head from the rest, so that tiny ones stay right."""
     w, matrix = width(work), (n + 1) * n
     for j in range(size):
         best, rest = matrix + j, 0.0

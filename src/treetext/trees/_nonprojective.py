@@ -1,10 +1,12 @@
 """Non-projective marginals and their derivatives: which kernel does which problem.
 
-On the CPU, the inverse of the Laplacian serves nearly always; the problems for which it says that it lost too many digits
-are done by leave-one-out elimination, in floats or, where these do not hold the range, in logarithms. What is done with
-a problem depends on that problem alone, never on its neighbours or on padding. On other devices, `_nonprojective_torch`.
+On the CPU, the inverse of the Laplacian serves nearly always; the problems for which it says that it lost too many
+digits are done by leave-one-out elimination, in floats or, where these do not hold the range, in logarithms. What is
+done with a problem depends on that problem alone, never on its neighbours or on padding. On other devices,
+`_nonprojective_torch`.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,22 +22,25 @@ from treetext.trees._workspaces import Lanes, Logs, Rows, make, release, with_ta
 
 SMALL = 128  # up to here, eight problems side by side are faster than one at a time
 
-def nonprojective(
-    arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool
-) -> Inference:
-    """Inference over float32 or float64 scores (B, n, n), (B, n); work is kept for the derivative if `differentiable`."""
+
+def nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool) -> Inference:
+    """Inference over float32 or float64 scores (B, n, n), (B, n); derivatives only if `differentiable`."""
     if arcs.device.type != "cpu":
         return Inference(*_nonprojective_torch.marginals(arcs, roots, lengths, single_root))
     if not len(arcs):
         return Inference(roots.new_empty(0, dtype=torch.float64), arcs, roots, lambda *direction: direction)
     scores = arcs.contiguous().numpy(), roots.contiguous().numpy()
     sizes = lengths.numpy()
-    log_z, p_arcs, p_roots = torch.empty(len(arcs), dtype=torch.float64), torch.zeros_like(arcs), torch.zeros_like(roots)
+    log_z, p_arcs, p_roots = (
+        torch.empty(len(arcs), dtype=torch.float64),
+        torch.zeros_like(arcs),
+        torch.zeros_like(roots),
+    )
     out = log_z.numpy(), p_arcs.numpy(), p_roots.numpy()
 
     shares = _Shares(np.arange(len(arcs)), sizes, _inverse.workspace_size, keep=differentiable)
     shares.each(lambda s: _inverse.marginals(s.work, s.stride, *scores, sizes, s.problems, single_root, *out))
-    distrusted = np.flatnonzero(np.isnan(out[0]))
+    distrusted = np.flatnonzero(np.isnan(out[0])) if math.isnan(out[0].sum()) else np.arange(0)
     _eliminate(distrusted, scores, sizes, single_root, scores, *out)
 
     def derivative(d_arcs: Tensor, d_roots: Tensor) -> tuple[Tensor, Tensor]:
@@ -56,7 +61,14 @@ def nonprojective(
 
 
 def _eliminate(
-    problems: Any, scores: Any, sizes: Any, single_root: bool, direction: Any, log_z: Any, *out: Any, tangents: bool = False
+    problems: Any,
+    scores: Any,
+    sizes: Any,
+    single_root: bool,
+    direction: Any,
+    log_z: Any,
+    *out: Any,
+    tangents: bool = False,
 ) -> None:
     """Leave-one-out elimination in floats and, of what these don't hold, in logarithms."""
     size = _leave_one_out.workspace_size
@@ -82,15 +94,14 @@ class _Share(NamedTuple):
 
 
 class _Shares:
-    """Problems divided among threads: small ones in groups with a lane each, sorted by size so that little is padding."""
+    """Problems divided among threads: small ones a lane each, sorted by size so that little is padding."""
 
     def __init__(
         self, problems: Any, sizes: Any, workspace_size: Callable[[int], int], keep: bool = False, in_logs: bool = False
     ) -> None:
         self.shares = []
-        if sizes[problems[0]] != sizes[problems].min() or sizes[problems[0]] != sizes[problems].max():
-            problems = problems[np.argsort(-sizes[problems], kind="stable")]
-        large = 0 if sizes[problems[0]] <= SMALL else int((sizes[problems] > SMALL).sum())
+        problems = problems[np.argsort(-sizes[problems], kind="stable")]
+        large = int((sizes[problems] > SMALL).sum())
         kinds: list[tuple[Any, int, Any]] = [(Rows, 1, problems[:large]), (Lanes, LANES, problems[large:])]
         for kind, width, some in [(Logs, 1, problems)] if in_logs else kinds:
             groups = [some[i : i + width] for i in range(0, len(some), width)]

@@ -1,14 +1,16 @@
 """Non-projective marginals in torch operations alone, for devices other than the CPU.
 
-Leave-one-out elimination in logarithms (see `_leave_one_out` for the mathematics), all problems and all blocks of a level at
-once: n steps in all, each an operation on the whole batch. The number of nodes is made a power of two by nodes that hang
-on the root alone, at no cost. Matrices have a row for the root, then one for each node, and a column for each node.
+Leave-one-out elimination in logarithms (see `_leave_one_out` for the mathematics), all problems and all blocks of a
+level at once: n steps in all, each an operation on the whole batch. The number of nodes is made a power of two by
+nodes that hang on the root alone, at no cost. Matrices have a row for the root, then one for each node, and a column
+for each node.
 """
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 NOTHING = -1e30  # the logarithm of a weight that never counts; unlike -inf, it has derivatives
 
@@ -16,7 +18,7 @@ NOTHING = -1e30  # the logarithm of a weight that never counts; unlike -inf, it 
 def marginals(
     arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
 ) -> tuple[Tensor, Tensor, Tensor, Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]]:
-    """Log Z (float64), the marginals of arcs and roots, and a function from a direction to their derivatives along it."""
+    """Log Z (float64), the marginals, and a function from a direction to the derivatives of the marginals along it."""
     n = arcs.shape[-1]
     real = _real(lengths, n)
     weights, log_scale, floor = _scaled(_matrix(arcs, roots, real, NOTHING), real, lengths, single_root)
@@ -27,7 +29,9 @@ def marginals(
 
     def derivative(d_arcs: Tensor, d_roots: Tensor) -> tuple[Tensor, Tensor]:
         direction = _matrix(d_arcs, d_roots, real, 0.0)
-        _, slopes = torch.func.jvp(lambda x: _ways(x)[0], (weights,), (direction,))
+        with forward_ad.dual_level():
+            dual, _ = _ways(forward_ad.make_dual(weights, direction))  # type: ignore[no-untyped-call]
+            slopes = forward_ad.unpack_dual(dual).tangent  # type: ignore[no-untyped-call]
         # P' = P (slope - mean slope), relative to the most probable head, so that tiny derivatives stay right.
         slopes = slopes - slopes.gather(1, probabilities.argmax(1, keepdim=True))
         slopes = slopes.masked_fill(probabilities == 0, 0)

@@ -1,9 +1,10 @@
 """Exact samples of non-projective trees.
 
 Node by node, each with all heads chosen before it given. The head of node j is i with a probability in proportion to
-W[i, j] U[i, j] (see `_leave_one_out`). Given that head, j and all that hangs on it belong to the component of i: its weights
-as a head are added to those of that component, and j is done with. So each step has a node less to eliminate. This takes
-O(n⁴) time for a tree but, unlike a random walk (Wilson 1996), never longer, however much two nodes attract each other.
+W[i, j] U[i, j] (see `_leave_one_out`). Given that head, j and all that hangs on it belong to the component of i: its
+weights as a head are added to those of that component, and j is done with. So each step has a node less to eliminate.
+This takes O(n⁴) time for a tree but, unlike a random walk (Wilson 1996), never longer, however much two nodes attract
+each other.
 """
 
 import math
@@ -21,10 +22,8 @@ from treetext.trees._weights import enter
 from treetext.trees._workspaces import KERNEL, Logs, Rows, in_logs, make
 
 
-def sample_nonprojective(
-    arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor
-) -> Tensor:
-    """Heads (k, B, n) of k samples for each problem, from random numbers (k, B, 2n); rows of PAD where there is no tree."""
+def sample_nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
+    """Heads (k, B, n) of k samples for each problem, from random numbers (k, B, 2n); PAD where there is no tree."""
     k, batch, n = len(uniforms), *roots.shape
     scores = [x.detach().to("cpu", torch.float64).contiguous().numpy() for x in (arcs, roots)]
     sizes, numbers = lengths.cpu().numpy(), uniforms.to("cpu").contiguous().numpy()
@@ -68,7 +67,7 @@ def _sample(
 
 @njit(**KERNEL)
 def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, uniforms: Any, heads: Any) -> bool:
-    """Sample one tree from the matrix at the start of the workspace, where `weights` is a copy; tell whether all went well."""
+    """Sample a tree from the matrix at the start of the workspace (`weights` is a copy); tell whether all went well."""
     top = np.arange(n)  # of each node, the headless one that it hangs on, or ROOT
     headless = np.arange(n)  # in the order of the rows and columns of the matrix
     chances, sums, sizes = np.empty(n + 1), np.empty(n), np.full(1, n)

@@ -1,7 +1,8 @@
 """Kernels that release the GIL, side by side on the threads that torch uses for its own operations.
 
-Other threads would have to share the cores with torch's, which keep spinning for a while after each operation. (Numba's own
-threads do, and besides abort the process when it forks or when two Python threads call a kernel at once.)
+Other threads would have to share the cores with torch's, which keep spinning for a while after each operation.
+(Numba's own threads do, and besides abort the process when it forks or when two Python threads call a kernel at
+once.)
 """
 
 import ctypes

@@ -102,9 +102,7 @@ def _best_of_each(
                 yield Candidate(-fsum(terms), tuple(tree), part)
 
 
-def _allowed_scores(
-    scores: Float[Tensor, "part head node"], parts: list[Part]
-) -> Float[Tensor, "part head node"]:
+def _allowed_scores(scores: Float[Tensor, "part head node"], parts: list[Part]) -> Float[Tensor, "part head node"]:
     """The scores with -inf for all that leads out of a part."""
     fixed = _rows(torch.tensor([part.heads for part in parts]), scores)
     position = torch.tensor([part.position for part in parts])

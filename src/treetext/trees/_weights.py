@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from treetext.trees._lanes import INLINE, LANES, exp_nonpositive, if_at_least, larger, load, store
+from treetext.trees._lanes import LANES, exp_nonpositive, if_at_least, larger, load, store
 from treetext.trees._workspaces import KERNEL, constant, in_logs, read, width, write
 
 LEAST = -1.7976931348623157e308  # the least float: what lies below is -inf
@@ -20,30 +20,22 @@ RANGE = 600.0  # the weights of scores that lie this much below the best are sti
 def enter(
     work: Any, n: int, problems: Any, sizes: Any, arcs: Any, roots: Any, single_root: bool, log_scale: Any, floor: Any
 ) -> None:
-    """Write the weights of some problems side by side, each column divided by its best weight, the root's too by their best.
+    """Write the weights of some problems side by side, each column, and the root's row, divided by its best weight.
 
     `log_scale` is the logarithm of all that was divided by, or NaN where floats do not hold the range of the weights.
     `floor` is a bound below which log Z only falls where there is no tree.
     """
     w, x = width(work), work.value
-    x[: (n + 1) * n * w] = -np.inf
-    forbidden = np.zeros(w, np.bool_)
-    for lane in range(len(problems)):
-        b, size = problems[lane], sizes[lane]
-        lowest = _interleave(x, lane, w, roots[b, :size])
-        for i in range(size):
-            below = _interleave(x[(i + 1) * n * w :], lane, w, arcs[b, i, :i])
-            above = _interleave(x[((i + 1) * n + i + 1) * w :], lane, w, arcs[b, i, i + 1 : size])
-            lowest = min(lowest, below, above)
-        forbidden[lane] = lowest == -np.inf
-    spread = np.empty(w)
-    _scale(work, n, single_root, log_scale, spread)
+    _interleave(x, w, n, problems, sizes, arcs, roots, -np.inf)
+    spread, missing = np.empty(w), np.empty(w)
+    _scale(work, n, single_root, log_scale, spread, missing)
     for lane in range(len(problems)):
         # No product of weights, nor the number of trees, makes up for more than this.
         reach = sizes[lane] * (math.log(sizes[lane] + 1.0) + spread[lane])
         floor[lane] = log_scale[lane] - reach - 1.0
         if not in_logs(work):
-            if spread[lane] > RANGE or (forbidden[lane] and reach > RANGE):
+            forbidden = missing[lane] > (n + 1) * n - sizes[lane] ** 2
+            if spread[lane] > RANGE or (forbidden and reach > RANGE):
                 log_scale[lane] = np.nan
         elif single_root:  # as if many roots were allowed, but each at a price that a second one cannot pay
             for j in range(n):
@@ -51,42 +43,65 @@ def enter(
             log_scale[lane] += reach + 750.0
 
 
-@njit(**INLINE)
-def _interleave(out: Any, lane: int, w: int, row: Any) -> float:
-    """Write a row into one lane, and return its lowest number."""
-    lowest = np.inf
-    for j in range(len(row)):
-        out[j * w + lane] = row[j]
-        lowest = min(lowest, row[j])
-    return lowest
+@njit(**KERNEL)
+def _interleave(x: Any, w: int, n: int, problems: Any, sizes: Any, arcs: Any, roots: Any, otherwise: float) -> None:
+    """Write matrices of arcs and roots side by side, and something else on the diagonal and in the padding."""
+    if _is_full(w, n, problems, sizes):
+        flat_arcs, flat_roots, first = arcs.reshape(-1), roots.reshape(-1), problems * roots.shape[1]
+        for j in range(n):
+            for lane in range(w):
+                x[j * w + lane] = flat_roots[first[lane] + j]
+        for i in range(n):
+            for j in range(n):
+                for lane in range(w):
+                    x[((i + 1) * n + j) * w + lane] = flat_arcs[(first[lane] + i) * roots.shape[1] + j]
+            x[((i + 1) * n + i) * w : ((i + 1) * n + i + 1) * w] = otherwise
+        return
+    x[: (n + 1) * n * w] = otherwise
+    for lane in range(len(problems)):
+        b = problems[lane]
+        for j in range(sizes[lane]):
+            x[j * w + lane] = roots[b, j]
+            for i in range(sizes[lane]):
+                if i != j:
+                    x[((i + 1) * n + j) * w + lane] = arcs[b, i, j]
 
 
 @njit(**KERNEL)
-def _scale(work: Any, n: int, single_root: bool, log_scale: Any, spread: Any) -> None:
-    x = work.value
-    zero = constant(work, 0.0)
-    total, best_root, range_ = zero, constant(work, -np.inf), zero
+def _is_full(w: int, n: int, problems: Any, sizes: Any) -> bool:
+    """Whether there is no padding: then things are simpler, and faster."""
+    full = len(problems) == w
+    for lane in range(w):
+        full &= sizes[lane] == n
+    return full
+
+
+@njit(**KERNEL)
+def _scale(work: Any, n: int, single_root: bool, log_scale: Any, spread: Any, missing: Any) -> None:
+    x, zero = work.value, constant(work, 0.0)
+    total, widest, nothing = zero, zero, zero
     best = np.full(n * width(work), -np.inf)
     for i in range(1 if single_root else 0, n + 1):
         for j in range(n):
             write(work, best, j, larger(read(work, best, j), read(work, x, i * n + j)))
+    best_root = constant(work, -np.inf)
     for j in range(n):
         write(work, best, j, if_at_least(read(work, best, j), LEAST, 0.0))
         total = total + read(work, best, j)
+        best_root = larger(best_root, read(work, x, j) - read(work, best, j))
+    best_root = if_at_least(best_root, LEAST, 0.0) if single_root else zero
+    for j in range(n):
+        write(work, x, j, read(work, x, j) - best_root)
     for i in range(n + 1):
         for j in range(n):
-            write(work, x, i * n + j, read(work, x, i * n + j) - read(work, best, j))
-    for j in range(n):
-        best_root = larger(best_root, read(work, x, j))
-    if single_root:
-        best_root = if_at_least(best_root, LEAST, 0.0)
-        total = total + best_root
-        for j in range(n):
-            write(work, x, j, read(work, x, j) - best_root)
-    for i in range((n + 1) * n):
-        range_ = larger(range_, zero - if_at_least(read(work, x, i), LEAST, 0.0))
-    write(work, log_scale, 0, total)
-    write(work, spread, 0, range_)
+            score = read(work, x, i * n + j) - read(work, best, j)
+            write(work, x, i * n + j, score)
+            known = if_at_least(score, LEAST, 1.0)  # no score is above 0
+            nothing = nothing + if_at_least(known, 0.5, 0.0)
+            widest = larger(widest, zero - known)
+    write(work, log_scale, 0, total + best_root)
+    write(work, spread, 0, widest)
+    write(work, missing, 0, nothing)
     if not in_logs(work):
         for i in range(0, (n + 1) * n * width(work), LANES):
             store(x, i, exp_nonpositive(load(x, i)))
@@ -96,13 +111,7 @@ def _scale(work: Any, n: int, single_root: bool, log_scale: Any, spread: Any) ->
 def enter_direction(work: Any, n: int, problems: Any, sizes: Any, d_arcs: Any, d_roots: Any) -> None:
     """Write the derivatives of the weights along a direction in which the scores move."""
     w, x, dx = width(work), work.value, work.tangent
-    dx[: (n + 1) * n * w] = 0.0
-    for lane in range(len(problems)):
-        b, size = problems[lane], sizes[lane]
-        _interleave(dx, lane, w, d_roots[b, :size])
-        for i in range(size):
-            _interleave(dx[(i + 1) * n * w :], lane, w, d_arcs[b, i, :i])
-            _interleave(dx[((i + 1) * n + i + 1) * w :], lane, w, d_arcs[b, i, i + 1 : size])
+    _interleave(dx, w, n, problems, sizes, d_arcs, d_roots, 0.0)
     if not in_logs(work):
         for i in range((n + 1) * n):
             write(work, dx, i, read(work, dx, i) * read(work, x, i))
@@ -111,11 +120,21 @@ def enter_direction(work: Any, n: int, problems: Any, sizes: Any, d_arcs: Any, d
 @njit(**KERNEL)
 def leave(array: Any, w: int, at: int, n: int, problems: Any, sizes: Any, out_arcs: Any, out_roots: Any) -> None:
     """Copy a matrix of results out of a workspace."""
+    if _is_full(w, n, problems, sizes):
+        flat_arcs, flat_roots, first = out_arcs.reshape(-1), out_roots.reshape(-1), problems * out_roots.shape[1]
+        for j in range(n):
+            for lane in range(w):
+                flat_roots[first[lane] + j] = array[(at + j) * w + lane]
+        for i in range(n):
+            for j in range(n):
+                for lane in range(w):
+                    x = array[(at + (i + 1) * n + j) * w + lane]
+                    flat_arcs[(first[lane] + i) * out_roots.shape[1] + j] = 0.0 if i == j else x
+        return
     for lane in range(len(problems)):
         b = problems[lane]
         for j in range(sizes[lane]):
             out_roots[b, j] = array[(at + j) * w + lane]
-        for i in range(sizes[lane]):
-            for j in range(sizes[lane]):
+            for i in range(sizes[lane]):
                 if i != j:
                     out_arcs[b, i, j] = array[(at + (i + 1) * n + j) * w + lane]
