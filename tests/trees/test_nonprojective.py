@@ -58,6 +58,11 @@ def check(arcs: Tensor, roots: Tensor, single_root: bool) -> None:
         assert float((p - exact).abs().max()) <= 1e-6
         assert float(p.min()) >= 0
         assert float(p.max()) <= 1
+    on_device = _nonprojective_torch.marginals(
+        arcs.detach()[None], roots.detach()[None], torch.tensor([n]), single_root
+    )
+    assert float(on_device[0]) == pytest.approx(log_z, rel=1e-9, abs=1e-9)
+    assert float((on_device[1][0] - p_arcs).abs().max()) <= 1e-6
     assert float((found.arcs.sum(-2) + found.roots - 1).detach().abs().max()) <= 1e-6
 
     d_arcs, d_roots = noise(99, n, 1.0)
@@ -67,7 +72,13 @@ def check(arcs: Tensor, roots: Tensor, single_root: bool) -> None:
     exact_arcs, exact_roots = exact_derivative(arcs.detach(), roots.detach(), d_arcs, d_roots, single_root)
     largest = max(float(exact_arcs.abs().max()), float(exact_roots.abs().max()))
     tiny = 1e-44  # what float32 does not hold
-    for grad, exact in ((arcs.grad, exact_arcs), (roots.grad, exact_roots)):
+    also_arcs, also_roots = (x[0] for x in on_device[3](d_arcs[None], d_roots[None]))
+    for grad, exact in (
+        (arcs.grad, exact_arcs),
+        (roots.grad, exact_roots),
+        (also_arcs, exact_arcs),
+        (also_roots, exact_roots),
+    ):
         assert grad.isfinite().all()
         assert float((grad - exact).abs().max()) <= 1e-4 * largest + tiny
 
