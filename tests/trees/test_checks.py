@@ -117,5 +117,5 @@ class TestScores:
         other = ProjectiveTrees if kind is NonProjectiveTrees else NonProjectiveTrees
         with pytest.raises(ValueError, match=rf"other: expected {kind.__name__} .* got {other.__name__}"):
             trees.cross_entropy(other(arcs, roots))
-        with pytest.raises(ValueError, match=r"other: expected shape \(2,\) and the same lengths, got \(3,\)"):
+        with pytest.raises(ValueError, match=r"other: expected shape \(2,\), got \(3,\)"):
             trees.cross_entropy(kind(torch.zeros(3, 3), torch.zeros(3)))

@@ -120,7 +120,7 @@ def by_leave_one_out(kind: type, arcs: Tensor, roots: Tensor, lengths: Tensor, s
         out = torch.zeros(len(arcs), dtype=torch.float64), torch.zeros_like(arcs), torch.zeros_like(roots)
         everything = np.arange(len(arcs))
         _leave_one_out.marginals(
-            work, *scores, lengths.numpy(), everything, single_root, *direction, *(x.numpy() for x in out)
+            work, *scores, lengths.numpy(), everything, single_root, False, *direction, *(x.numpy() for x in out)
         )
         return out
 
@@ -206,6 +206,53 @@ class TestForbidden:
         assert NonProjectiveTrees(arcs, roots, single_root=False).log_partition.exp().item() == pytest.approx(9)
         with pytest.raises(ValueError, match=r"batch element \(0,\) has no tree"):
             NonProjectiveTrees(arcs, roots).marginals  # noqa: B018
+
+
+class TestUnusualInputs:
+    def test_finite_masks(self) -> None:
+        """A large negative number is a common way to forbid something; what is left must not suffer."""
+        for mask in (-1e9, -1e20, float(torch.finfo(torch.float32).min)):
+            trees = NonProjectiveTrees(torch.zeros(3, 3), torch.tensor([0.0, 1.0, mask]))
+            assert trees.marginals.roots.tolist() == pytest.approx([0.268941, 0.731059, 0.0], abs=1e-6)
+            samples = trees.sample(2000, generator=torch.Generator().manual_seed(0))
+            assert float((samples[:, 1] == -1).double().mean()) == pytest.approx(0.731, abs=0.04)
+            arcs, roots = torch.zeros(4, 4), torch.arange(4.0)
+            arcs[0, 1] = mask
+            wanted = exact_marginals(arcs.clamp(min=-2000), roots, True)[2]
+            torch.testing.assert_close(
+                NonProjectiveTrees(arcs, roots).marginals.roots.double(), wanted, rtol=0, atol=1e-6
+            )
+
+    def test_strides(self) -> None:
+        arcs, roots = torch.randn(9, 5, 5), torch.randn(9, 5)
+        for odd in (arcs.mT, arcs.permute(2, 1, 0)[:, :5, :5], arcs[0].expand(9, 5, 5), arcs[:, :4, :4].flip(0)):
+            odd_roots = roots[: len(odd), : odd.shape[-1]]
+            given = odd.detach().requires_grad_()
+            marginals = NonProjectiveTrees(given, odd_roots).marginals.arcs
+            assert torch.equal(
+                marginals,
+                NonProjectiveTrees(odd.clone(memory_format=torch.contiguous_format), odd_roots).marginals.arcs,
+            )
+            (marginals * torch.randn(9, 1, 1)[: len(odd)]).sum().backward()
+
+    def test_lengths_are_ours(self) -> None:
+        arcs, roots, lengths = torch.randn(2, 4, 4, requires_grad=True), torch.randn(2, 4), torch.tensor([4, 3])
+        loss = NonProjectiveTrees(arcs, roots, lengths).marginals.arcs.square().sum()
+        lengths.fill_(2)
+        loss.backward()
+        assert arcs.grad is not None
+        assert arcs.grad.isfinite().all()
+        assert arcs.grad[0, 3].abs().sum() > 0
+
+    def test_gradients_survive_a_look_without_them(self) -> None:
+        arcs, roots = torch.randn(2, 4, 4, requires_grad=True), torch.randn(2, 4)
+        trees = NonProjectiveTrees(arcs, roots)
+        with torch.no_grad():
+            trees.mbr()
+        trees.log_partition.sum().backward()
+        assert arcs.grad is not None
+        with torch.inference_mode():
+            assert NonProjectiveTrees(arcs, roots).marginals.arcs.isfinite().all()
 
 
 class TestLarge:

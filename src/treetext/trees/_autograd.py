@@ -27,22 +27,25 @@ Engine = Callable[[Tensor, Tensor, Tensor, bool, bool], Inference]
 """From float32 or float64 arcs (B, n, n) and roots (B, n), lengths, single_root, and whether derivatives are wanted."""
 
 
+@torch.compiler.disable  # to which kernels are opaque
 def infer(
     engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Log Z (float64) and the marginals of arcs and roots, with gradients."""
-    log_z, p_arcs, p_roots = _Infer.apply(engine, arcs, roots, lengths, single_root)  # type: ignore[no-untyped-call]
+    log_z, p_arcs, p_roots = _Infer.apply(engine, arcs, roots, lengths, single_root, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
     return log_z, p_arcs, p_roots
 
 
 class _Infer(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
+        ctx: Any, engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, keep: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         ctx.set_materialize_grads(False)
         kernel_type = torch.float64 if arcs.dtype == torch.float64 else torch.float32
-        found = engine(arcs.to(kernel_type), roots.to(kernel_type), lengths, single_root, any(ctx.needs_input_grad))
+        found = engine(
+            arcs.to(kernel_type), roots.to(kernel_type), lengths, single_root, keep and any(ctx.needs_input_grad)
+        )
         ctx.derivative, ctx.kernel_type = found.derivative, kernel_type
         p_arcs, p_roots = found.arcs.to(arcs.dtype), found.roots.to(arcs.dtype)
         ctx.save_for_backward(arcs, roots, p_arcs, p_roots)
@@ -65,7 +68,7 @@ class _Infer(torch.autograd.Function):
             more_arcs, more_roots = derive(ctx.derivative, ctx.kernel_type, arcs, roots, grad_arcs, grad_roots)
             d_arcs = more_arcs if d_arcs is None else d_arcs + more_arcs
             d_roots = more_roots if d_roots is None else d_roots + more_roots
-        return None, d_arcs, d_roots, None, None
+        return None, d_arcs, d_roots, None, None, None
 
 
 def _derivative(

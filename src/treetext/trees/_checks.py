@@ -57,7 +57,7 @@ def _check_lengths(lengths: Tensor | None, batch_shape: torch.Size, n: int, devi
         raise ValueError(f"lengths: expected shape {tuple(batch_shape)}, got {tuple(lengths.shape)}")
     if lengths.device != device:
         raise ValueError(f"lengths: expected a tensor on {device} as the scores are, got {lengths.device}")
-    flat = lengths.reshape(-1).to(torch.int64)
+    flat = lengths.reshape(-1).to(torch.int64, copy=True).contiguous()  # ours, whatever becomes of the caller's
     if flat.numel() and not (int(flat.min()) >= 1 and int(flat.max()) <= n):
         bad = int(((flat < 1) | (flat > n)).nonzero()[0])
         raise ValueError(f"lengths: {element(bad, batch_shape)} is {int(flat[bad])}, expected 1 to {n}")

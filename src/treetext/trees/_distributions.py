@@ -83,13 +83,15 @@ class TreeDistribution(ABC):
 
         Heads past the lengths are ignored.
         """
+        if heads.is_floating_point() or heads.dtype == torch.bool:
+            raise TypeError(f"heads: expected a tensor of integers, got {heads.dtype}")
         if heads.shape != self.roots.shape:
             raise ValueError(f"heads: expected shape {tuple(self.roots.shape)}, got {tuple(heads.shape)}")
         if heads.device != self.roots.device:
             raise ValueError(f"heads: expected a tensor on {self.roots.device} as the scores are, got {heads.device}")
         position = torch.arange(heads.shape[-1], device=heads.device)
         padding = position >= self._lengths[:, None]
-        flat = heads.reshape(self._roots.shape).masked_fill(padding, ROOT)
+        flat = heads.reshape(self._roots.shape).to(torch.int64).masked_fill(padding, ROOT)
         possible = _are_trees(flat, self._lengths, self.single_root) & self._is_of_this_kind(flat)
         arc = self._arcs.gather(1, flat.clamp(0, len(position) - 1)[:, None])[:, 0]
         score = _total(torch.where(flat == ROOT, self._roots, arc).double().masked_fill(padding, 0))
@@ -115,6 +117,7 @@ class TreeDistribution(ABC):
 
     def kl(self, other: "TreeDistribution") -> Float[Tensor, "*batch"]:
         """The Kullback-Leibler divergence of `other` from this distribution."""
+        self._check_same_kind(other)
         mine, theirs = self._in_float64, other._in_float64
         return (mine.cross_entropy(theirs) - mine.entropy).clamp(min=0).to(self.arcs.dtype)
 
@@ -169,16 +172,22 @@ class TreeDistribution(ABC):
 
     @cached_property
     def _inference(self) -> tuple[Tensor, Tensor, Tensor]:
-        found = infer(self._infer, self._arcs, self._roots, self._lengths, self.single_root)
+        # The result is kept, so it must not depend on whether gradients happen to be switched off.
+        with torch.set_grad_enabled(not torch.is_inference_mode_enabled()):
+            found: tuple[Tensor, Tensor, Tensor] = infer(
+                self._infer, self._arcs, self._roots, self._lengths, self.single_root
+            )
         log_z = found[0].detach()
         if log_z.numel() and log_z.min().item() == -torch.inf:
             self._check_trees(log_z != -torch.inf)
         return found
 
-    @cached_property
+    @property
     def _in_float64(self) -> "TreeDistribution":
-        if self.arcs.dtype == torch.float64:
-            return self
+        return self if self.arcs.dtype == torch.float64 else self._copy_in_float64
+
+    @cached_property
+    def _copy_in_float64(self) -> "TreeDistribution":
         return type(self)(self.arcs.double(), self.roots.double(), self.lengths, self.single_root)
 
     def _one_each(self, arcs: Tensor, roots: Tensor) -> Tensor:
@@ -195,10 +204,12 @@ class TreeDistribution(ABC):
         if type(other) is not type(self) or other.single_root != self.single_root:
             mine, theirs = ((type(d).__name__, f"single_root={d.single_root}") for d in (self, other))
             raise ValueError(f"other: expected {' with '.join(mine)}, got {' with '.join(theirs)}")
-        if other.roots.shape != self.roots.shape or not torch.equal(other._lengths, self._lengths):
-            raise ValueError(
-                f"other: expected shape {tuple(self.roots.shape)} and the same lengths, got {tuple(other.roots.shape)}"
-            )
+        if other.roots.shape != self.roots.shape:
+            raise ValueError(f"other: expected shape {tuple(self.roots.shape)}, got {tuple(other.roots.shape)}")
+        if not torch.equal(other._lengths, self._lengths):
+            b = int((other._lengths != self._lengths).nonzero()[0])
+            lengths = f"expected length {int(self._lengths[b])}, got {int(other._lengths[b])}"
+            raise ValueError(f"other: {element(b, self.batch_shape)}: {lengths}")
 
 
 class NonProjectiveTrees(TreeDistribution):
@@ -286,5 +297,5 @@ def _total(x: Tensor) -> Tensor:
 
 
 def _check_count(k: int) -> None:
-    if k < 1:
+    if not isinstance(k, int) or k < 1:
         raise ValueError(f"k: expected 1 or more, got {k}")

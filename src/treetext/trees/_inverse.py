@@ -67,7 +67,7 @@ def marginals(
     for start in range(0, len(problems), w):
         group, here = problems[start : start + w], part(work, start // w * stride)
         n = _sizes(lengths, group, sizes)
-        enter(here, n, group, sizes, arcs, roots, single_root, log_sums, floor)
+        enter(here, n, group, sizes, arcs, roots, single_root, False, log_sums, floor)
         _invert(here, n, sizes, single_root, log_sums)
         _subtract(here, n, sizes, single_root, log_sums)
         leave(here.value, w, 2 * (n + 1) * n, n, group, sizes, out_arcs, out_roots)

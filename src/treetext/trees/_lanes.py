@@ -1,7 +1,7 @@
 """Eight float64 numbers as one value inside numba functions: SIMD lanes, for kernels that do eight problems at once.
 
-`load`, `store` and `splat` make and unmake such values; `+ - * /` work on them lane by lane, and `larger`, `at_least`
-and `exp` on them and on plain floats alike. Numba cannot be brought to vectorise these loops by itself (it must
+`load`, `store` and `splat` make and unmake such values; `+ - * /`, `larger` and `if_at_least` work on them lane by lane
+(the last two on plain floats as well). Numba cannot be brought to vectorise these loops by itself (it must
 assume that rows of one workspace overlap), so the vectors are spelled out. All lanes always go through the same
 instructions: the result in a lane does not depend on its neighbours.
 """

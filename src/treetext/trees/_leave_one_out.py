@@ -43,13 +43,13 @@ def workspace_size(n: int) -> int:
 
 @njit(**KERNEL)
 def marginals(
-    work: Any, arcs: Any, roots: Any, lengths: Any, problems: Any, single_root: bool, d_arcs: Any, d_roots: Any,
-    log_z: Any, out_arcs: Any, out_roots: Any,
+    work: Any, arcs: Any, roots: Any, lengths: Any, problems: Any, single_root: bool, priced: bool,
+    d_arcs: Any, d_roots: Any, log_z: Any, out_arcs: Any, out_roots: Any,
 ) -> None:  # fmt: skip
     """Log Z and marginals of `problems` (indices into the batch), or their derivatives along d_arcs and d_roots.
 
-    Derivatives are what a workspace with tangents gives. Where floats don't hold the range of a problem, its log Z is
-    NaN and it has to be done again in logarithms. Where there is no tree, log Z is -inf.
+    A workspace with tangents gives derivatives. Where floats don't hold the range of a problem, its log Z is NaN and
+    it has to be done again in logarithms, or in priced ones (see `enter`). Where there is no tree, log Z is -inf.
     """
     w = width(work)
     sizes, log_sums, floor = np.zeros(w, np.int64), np.empty(w), np.empty(w)
@@ -58,10 +58,10 @@ def marginals(
         sizes[:] = 0
         sizes[: len(group)] = lengths[group]
         n = sizes.max()
-        enter(work, n, group, sizes, arcs, roots, single_root, log_sums, floor)
+        enter(work, n, group, sizes, arcs, roots, single_root, priced, log_sums, floor)
         if work.tangent.size:
             enter_direction(work, n, group, sizes, d_arcs, d_roots)
-        _leave_one_out(work, n, sizes, single_root and not in_logs(work), log_sums)
+        _leave_one_out(work, n, sizes, single_root and not priced, log_sums)
         _normalise(work, n, sizes, log_sums)
         if work.tangent.size:
             for lane in range(len(group)):
@@ -71,7 +71,8 @@ def marginals(
             leave(work.value, w, (n + 1) * n, n, group, sizes, out_arcs, out_roots)
         for lane in range(len(group)):
             found = log_sums[lane] >= floor[lane]
-            log_z[group[lane]] = log_sums[lane] if found else -np.inf if in_logs(work) else np.nan
+            nowhere = in_logs(work) and not math.isnan(log_sums[lane])
+            log_z[group[lane]] = log_sums[lane] if found else -np.inf if nowhere else np.nan
 
 
 @njit(**KERNEL)
@@ -186,7 +187,7 @@ def _multiply(work: Any, source: int, to: int, step: int, terms: int) -> float:
         x[to + q] += x[source + q]
         largest = max(largest, x[to + q])
     for q in range(0, terms * step, step):
-        x[to + q] = math.exp(x[to + q] - largest) if x[to + q] > -np.inf else 0.0
+        x[to + q] = math.exp(x[to + q] - largest) if x[to + q] != -np.inf else 0.0
         if dx.size:
             dx[to + q] = x[to + q] * (dx[to + q] + dx[source + q])
     return largest

@@ -7,7 +7,9 @@ done with a problem depends on that problem alone, never on its neighbours or on
 """
 
 import math
+import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +31,8 @@ def nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: boo
         return Inference(*_nonprojective_torch.marginals(arcs, roots, lengths, single_root))
     if not len(arcs):
         return Inference(roots.new_empty(0, dtype=torch.float64), arcs, roots, lambda *direction: direction)
-    scores = arcs.contiguous().numpy(), roots.contiguous().numpy()
+    arcs, roots = arcs.contiguous(), roots.contiguous()
+    scores = arcs.numpy(), roots.numpy()
     sizes = lengths.numpy()
     log_z, p_arcs, p_roots = (
         torch.empty(len(arcs), dtype=torch.float64),
@@ -43,6 +46,8 @@ def nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: boo
     distrusted = np.flatnonzero(np.isnan(out[0])) if math.isnan(out[0].sum()) else np.arange(0)
     _eliminate(distrusted, scores, sizes, single_root, scores, *out)
 
+    lock = threading.Lock()  # the work that is kept is written to on the way
+
     def derivative(d_arcs: Tensor, d_roots: Tensor) -> tuple[Tensor, Tensor]:
         direction = d_arcs.contiguous().numpy(), d_roots.contiguous().numpy()
         out_arcs, out_roots = torch.zeros_like(arcs), torch.zeros_like(roots)
@@ -53,7 +58,8 @@ def nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: boo
             _inverse.derivatives(work, s.stride, sizes, s.problems, single_root, *direction, *out)
             release(work.tangent)
 
-        shares.each(differentiate)
+        with lock:
+            shares.each(differentiate)
         _eliminate(distrusted, scores, sizes, single_root, direction, np.empty(len(arcs)), *out, tangents=True)
         return out_arcs, out_roots
 
@@ -73,14 +79,16 @@ def _eliminate(
     """Leave-one-out elimination in floats and, of what these don't hold, in logarithms."""
     size = _leave_one_out.workspace_size
 
-    def eliminate(s: _Share) -> None:
+    def eliminate(priced: bool, s: _Share) -> None:
         work = with_tangents(s.work, size(s.size)) if tangents else s.work
-        _leave_one_out.marginals(work, *scores, sizes, s.problems, single_root, *direction, log_z, *out)
+        _leave_one_out.marginals(
+            work, *scores, sizes, s.problems, single_root, priced and single_root, *direction, log_z, *out
+        )
         release(work.tangent)
 
-    for in_logs in (False, True):
+    for in_logs, priced in ((False, False), (True, False), (True, True)):
         if len(problems):
-            _Shares(problems, sizes, size, in_logs=in_logs).each(eliminate)
+            _Shares(problems, sizes, size, in_logs=in_logs).each(partial(eliminate, priced))
             problems = problems[np.isnan(log_z[problems])]
 
 
@@ -95,6 +103,8 @@ class _Share(NamedTuple):
 
 class _Shares:
     """Problems divided among threads: small ones a lane each, sorted by size so that little is padding."""
+
+    shares: list[_Share] = []  # noqa: RUF012  # of one that was never initialised
 
     def __init__(
         self, problems: Any, sizes: Any, workspace_size: Callable[[int], int], keep: bool = False, in_logs: bool = False

@@ -74,6 +74,9 @@ def _divide_by_sum(
             largest = max(largest, work.value[first + q * step])
         sums[node] = largest
         if largest == -np.inf:
+            if start > 0:  # all but the root are forbidden: like a division of floats by zero
+                for q in range(terms):
+                    work.value[first + q * step] = np.nan
             return
         for q in range(start, stop):
             weight = math.exp(work.value[first + q * step] - largest)
@@ -116,7 +119,7 @@ def _add_product(
         for i in range(rows):
             for q in range(terms):
                 f = left + i * left_step + q * left_term
-                for j in range(count if x[f] > -np.inf else 0):
+                for j in range(count if x[f] != -np.inf else 0):
                     at, k = to + i * step + j, right + q * right_step + j
                     old, new = x[at], x[f] + x[k]
                     if new == -np.inf:

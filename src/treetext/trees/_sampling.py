@@ -19,7 +19,7 @@ from treetext.trees._leave_one_out import eliminate, substitute
 from treetext.trees._threads import for_each, threads_worth
 from treetext.trees._tree import PAD, ROOT
 from treetext.trees._weights import enter
-from treetext.trees._workspaces import KERNEL, Logs, Rows, in_logs, make
+from treetext.trees._workspaces import KERNEL, Logs, Rows, in_logs, make, release
 
 
 def sample_nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
@@ -32,11 +32,14 @@ def sample_nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_ro
 
     def share(first: int) -> None:
         problems = np.arange(first, batch, threads)
-        for kind in (Rows, Logs):  # in floats, and what these do not hold in logarithms
+        for kind, priced in ((Rows, False), (Logs, False), (Logs, True)):  # what one does not hold, the next does
             if len(problems):
                 work = make(kind, 4 * (n + 1) * n)
-                again = _sample(work, *scores, sizes, problems, single_root, numbers, heads.numpy())
+                again = _sample(
+                    work, *scores, sizes, problems, single_root, priced and single_root, numbers, heads.numpy()
+                )
                 problems = problems[again]
+                release(work.value)
 
     for_each(share, range(threads))
     return heads.to(roots.device)
@@ -44,7 +47,15 @@ def sample_nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_ro
 
 @njit(**KERNEL)
 def _sample(
-    work: Any, arcs: Any, roots: Any, sizes: Any, problems: Any, single_root: bool, uniforms: Any, heads: Any
+    work: Any,
+    arcs: Any,
+    roots: Any,
+    sizes: Any,
+    problems: Any,
+    single_root: bool,
+    priced: bool,
+    uniforms: Any,
+    heads: Any,
 ) -> Any:
     """Sample trees of some problems, and tell which of them could not be done in this kind of workspace."""
     again = np.zeros(len(problems), np.bool_)
@@ -53,20 +64,22 @@ def _sample(
         n = sizes[b]
         weights = work.value[3 * (n + 1) * n :]
         log_scale, floor = np.empty(1), np.empty(1)
-        enter(work, n, problems[place : place + 1], sizes[b : b + 1], arcs, roots, single_root, log_scale, floor)
+        enter(
+            work, n, problems[place : place + 1], sizes[b : b + 1], arcs, roots, single_root, priced, log_scale, floor
+        )
         again[place] = math.isnan(log_scale[0])
         weights[: (n + 1) * n] = work.value[: (n + 1) * n]
         for s in range(len(uniforms)):
             if not again[place]:
                 work.value[: (n + 1) * n] = weights[: (n + 1) * n]
-                again[place] = not _sample_tree(work, weights, n, single_root, uniforms[s, b], heads[s, b])
+                again[place] = not _sample_tree(work, weights, n, single_root, priced, uniforms[s, b], heads[s, b])
         if again[place]:
             heads[:, b] = PAD
     return again
 
 
 @njit(**KERNEL)
-def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, uniforms: Any, heads: Any) -> bool:
+def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, priced: bool, uniforms: Any, heads: Any) -> bool:
     """Sample a tree from the matrix at the start of the workspace (`weights` is a copy); tell whether all went well."""
     top = np.arange(n)  # of each node, the headless one that it hangs on, or ROOT
     headless = np.arange(n)  # in the order of the rows and columns of the matrix
@@ -75,7 +88,7 @@ def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, uniforms: A
     rootless = single_root
     for m in range(n, 0, -1):
         node = headless[0]
-        _chances(work, m, rootless and not in_logs(work), sizes, sums, chances)
+        _chances(work, m, rootless and not priced, sizes, sums, chances)
         chosen = _choose(chances[:m], uniforms[2 * (n - m)], in_logs(work))
         if chosen < 0:
             return False

@@ -1,8 +1,8 @@
 """Kernels that release the GIL, side by side on the threads that torch uses for its own operations.
 
 Other threads would have to share the cores with torch's, which keep spinning for a while after each operation.
-(Numba's own threads do, and besides abort the process when it forks or when two Python threads call a kernel at
-once.)
+(Numba's own threads do, and besides abort the process when it forks or when two Python threads call a kernel at once.)
+Where torch comes without an OpenMP library of its own, kernels run on one thread.
 """
 
 import ctypes
@@ -57,4 +57,5 @@ def _forget() -> None:
 
 
 _run_parallel = _find_run_parallel()
-os.register_at_fork(after_in_child=_forget)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -18,12 +18,23 @@ RANGE = 600.0  # the weights of scores that lie this much below the best are sti
 
 @njit(**KERNEL)
 def enter(
-    work: Any, n: int, problems: Any, sizes: Any, arcs: Any, roots: Any, single_root: bool, log_scale: Any, floor: Any
+    work: Any,
+    n: int,
+    problems: Any,
+    sizes: Any,
+    arcs: Any,
+    roots: Any,
+    single_root: bool,
+    priced: bool,
+    log_scale: Any,
+    floor: Any,
 ) -> None:
     """Write the weights of some problems side by side, each column, and the root's row, divided by its best weight.
 
     `log_scale` is the logarithm of all that was divided by, or NaN where floats do not hold the range of the weights.
-    `floor` is a bound below which log Z only falls where there is no tree.
+    `floor` is a bound below which log Z only falls where there is no tree. With `priced` logarithms, a single root is
+    had by many roots at a price that a second one cannot pay: for problems where that root may be out of reach of some
+    node, but the price costs digits.
     """
     w, x = width(work), work.value
     _interleave(x, w, n, problems, sizes, arcs, roots, -np.inf)
@@ -37,7 +48,7 @@ def enter(
             forbidden = missing[lane] > (n + 1) * n - sizes[lane] ** 2
             if spread[lane] > RANGE or (forbidden and reach > RANGE):
                 log_scale[lane] = np.nan
-        elif single_root:  # as if many roots were allowed, but each at a price that a second one cannot pay
+        elif priced:
             for j in range(n):
                 x[j] -= reach + 750.0
             log_scale[lane] += reach + 750.0
