@@ -27,7 +27,6 @@ Engine = Callable[[Tensor, Tensor, Tensor, bool, bool], Inference]
 """From float32 or float64 arcs (B, n, n) and roots (B, n), lengths, single_root, and whether derivatives are wanted."""
 
 
-@torch.compiler.disable  # to which kernels are opaque
 def infer(
     engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
 ) -> tuple[Tensor, Tensor, Tensor]:

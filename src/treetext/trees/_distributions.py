@@ -172,11 +172,12 @@ class TreeDistribution(ABC):
 
     @cached_property
     def _inference(self) -> tuple[Tensor, Tensor, Tensor]:
-        # The result is kept, so it must not depend on whether gradients happen to be switched off.
-        with torch.set_grad_enabled(not torch.is_inference_mode_enabled()):
-            found: tuple[Tensor, Tensor, Tensor] = infer(
-                self._infer, self._arcs, self._roots, self._lengths, self.single_root
-            )
+        scores = self._arcs, self._roots, self._lengths, self.single_root
+        if torch.is_grad_enabled() or torch.is_inference_mode_enabled():
+            found = infer(self._infer, *scores)
+        else:  # the result is kept, so it must not depend on whether gradients happen to be switched off
+            with torch.enable_grad():
+                found = infer(self._infer, *scores)
         log_z = found[0].detach()
         if log_z.numel() and log_z.min().item() == -torch.inf:
             self._check_trees(log_z != -torch.inf)
