@@ -29,17 +29,15 @@ test: setup  ## lint, types, tests and doctests
 test-slow: setup  ## the tests that take minutes
 	$(RUN) pytest -m slow || [ $$? -eq 5 ]  # 5: there are none
 
-bench: .venv/bench  ## compare speed and accuracy with other libraries
-	mkdir -p benchmarks/results
-	.venv/bin/python benchmarks/trees.py | tee benchmarks/results/trees.txt
-	@echo "This table is in benchmarks/results/trees.txt"
+bench: .venv/bench  ## compare accuracy, speed and memory with other libraries, into docs/benchmarks.md
+	.venv/bin/python benchmarks/trees.py | tee docs/benchmarks.md
 
 format: setup  ## format the code and apply safe fixes
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
 
 clean:  ## remove .venv, caches and results
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist benchmarks/results
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/dev: pyproject.toml constraints.txt

@@ -8,6 +8,7 @@ done with a problem depends on that problem alone, never on its neighbours or on
 
 import math
 import threading
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -104,12 +105,10 @@ class _Share(NamedTuple):
 class _Shares:
     """Problems divided among threads: small ones a lane each, sorted by size so that little is padding."""
 
-    shares: list[_Share] = []  # noqa: RUF012  # of one that was never initialised
-
     def __init__(
         self, problems: Any, sizes: Any, workspace_size: Callable[[int], int], keep: bool = False, in_logs: bool = False
     ) -> None:
-        self.shares = []
+        self.shares: list[_Share] = []
         problems = problems[np.argsort(-sizes[problems], kind="stable")]
         large = int((sizes[problems] > SMALL).sum())
         kinds: list[tuple[Any, int, Any]] = [(Rows, 1, problems[:large]), (Lanes, LANES, problems[large:])]
@@ -124,10 +123,14 @@ class _Shares:
                 taken = np.concatenate(mine) if threads > 1 else some
                 self.shares.append(_Share(taken, work, stride if keep else 0, size))
 
+        # When the last one who might want these is gone; but not when Python itself goes.
+        weakref.finalize(self, _give_back, [share.work.value for share in self.shares]).atexit = False
+
     def each(self, do: Callable[[_Share], object]) -> None:
         """Do something with each share."""
         for_each(do, self.shares)
 
-    def __del__(self) -> None:
-        for share in self.shares:
-            release(share.work.value)
+
+def _give_back(arrays: list[Any]) -> None:
+    for array in arrays:
+        release(array)
