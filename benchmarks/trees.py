@@ -75,9 +75,8 @@ def report(quick: bool) -> None:
 
 def print_header(quick: bool) -> None:
     peers = ("torch", "numba", "torch-struct", "supar", "ufal.chu-liu-edmonds", "networkx")
-    print(
-        f"# Distributions over trees, measured by `make bench`\n\n- {date.today()}{', quick: few repetitions' if quick else ''}"
-    )
+    print("# Distributions over trees, measured by `make bench`\n")
+    print(f"- {date.today()}{', quick: few repetitions' if quick else ''}")
     load = f"{THREADS} torch threads, load at the start {os.getloadavg()[0]:.1f}"
     print(f"- {field('/proc/cpuinfo', 'model name')}, {os.cpu_count()} cores, {load}")
     print(f"- treetext {treetext.__version__}, Python {platform.python_version()}")
