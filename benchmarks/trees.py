@@ -252,7 +252,7 @@ def our_step(kind: Callable[..., Any], batch: int, n: int, scale: float = 1.0) -
     def step() -> None:
         arcs.grad = roots.grad = None
         p = kind(arcs, roots).marginals
-        ((p.arcs * grad_arcs).sum() + (p.roots * grad_roots).sum()).backward()
+        torch.autograd.backward([p.arcs, p.roots], [grad_arcs, grad_roots])
 
     return step
 
@@ -262,7 +262,7 @@ def torch_struct_step(kind: Callable[..., Any], batch: int, n: int) -> Step:
 
     def step() -> None:
         scores.grad = None
-        (kind(scores, multiroot=False).marginals * grad).sum().backward()
+        kind(scores, multiroot=False).marginals.backward(grad)
 
     return step
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from treetext.trees._checks import cast
+
 Derivative = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """From a direction (arcs, roots) in which the scores move to the derivatives of the marginals along it."""
 
@@ -42,11 +44,10 @@ class _Infer(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         ctx.set_materialize_grads(False)
         kernel_type = torch.float64 if arcs.dtype == torch.float64 else torch.float32
-        found = engine(
-            arcs.to(kernel_type), roots.to(kernel_type), lengths, single_root, keep and any(ctx.needs_input_grad)
-        )
+        scores = cast(arcs, kernel_type), cast(roots, kernel_type)
+        found = engine(*scores, lengths, single_root, keep and any(ctx.needs_input_grad))
         ctx.derivative, ctx.kernel_type = found.derivative, kernel_type
-        p_arcs, p_roots = found.arcs.to(arcs.dtype), found.roots.to(arcs.dtype)
+        p_arcs, p_roots = cast(found.arcs, arcs.dtype), cast(found.roots, arcs.dtype)
         ctx.save_for_backward(arcs, roots, p_arcs, p_roots)
         return found.log_partition, p_arcs, p_roots
 
@@ -73,8 +74,8 @@ class _Infer(torch.autograd.Function):
 def _derivative(
     derivative: Derivative, kernel_type: torch.dtype, arcs: Tensor, roots: Tensor, d_arcs: Tensor, d_roots: Tensor
 ) -> tuple[Tensor, Tensor]:
-    found_arcs, found_roots = derivative(d_arcs.to(kernel_type), d_roots.to(kernel_type))
-    return found_arcs.to(arcs.dtype), found_roots.to(roots.dtype)
+    found_arcs, found_roots = derivative(cast(d_arcs, kernel_type), cast(d_roots, kernel_type))
+    return cast(found_arcs, arcs.dtype), cast(found_roots, roots.dtype)
 
 
 class _Derivative(torch.autograd.Function):

@@ -1,6 +1,7 @@
 """Arguments of the tree functions: checked once, at the door, with errors that say which one and where."""
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -42,14 +43,15 @@ def check_scores(
     flat_lengths = _check_lengths(lengths, batch_shape, n, arcs.device)
     flat_arcs, flat_roots = shaped(arcs, (flat_lengths.numel(), n, n)), shaped(roots, (flat_lengths.numel(), n))
     # The sums tell that all is well nearly always; -inf (a forbidden arc) is welcome but hides NaN and +inf.
-    if not math.isfinite(flat_arcs.detach().sum().item() + flat_roots.detach().sum().item()):
-        _check_values(flat_arcs.detach(), flat_roots.detach(), flat_lengths, batch_shape, names)
+    values = flat_arcs.detach(), flat_roots.detach()
+    if not math.isfinite(values[0].sum().item() + values[1].sum().item()):
+        _check_values(*values, flat_lengths, batch_shape, names)
     return Scores(flat_arcs, flat_roots, flat_lengths, batch_shape)
 
 
 def _check_lengths(lengths: Tensor | None, batch_shape: torch.Size, n: int, device: torch.device) -> Tensor:
     if lengths is None:
-        return torch.full((batch_shape.numel(),), n, dtype=torch.int64, device=device)
+        return _full(batch_shape.numel(), n, device)
     if not isinstance(lengths, Tensor) or lengths.is_floating_point() or lengths.dtype == torch.bool:
         kind = lengths.dtype if isinstance(lengths, Tensor) else type(lengths).__name__
         raise TypeError(f"lengths: expected a tensor of integers, got {kind}")
@@ -62,6 +64,11 @@ def _check_lengths(lengths: Tensor | None, batch_shape: torch.Size, n: int, devi
         bad = int(((flat < 1) | (flat > n)).nonzero()[0])
         raise ValueError(f"lengths: {element(bad, batch_shape)} is {int(flat[bad])}, expected 1 to {n}")
     return flat
+
+
+@lru_cache(maxsize=64)  # making one takes a tenth of the time of a small problem; nobody writes to lengths
+def _full(count: int, n: int, device: torch.device) -> Tensor:
+    return torch.full((count,), n, dtype=torch.int64, device=device)
 
 
 def _check_values(
@@ -87,6 +94,11 @@ def _check_values(
 def shaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Reshape, if need be: that costs as much time as a small problem."""
     return x if x.shape == shape else x.reshape(shape)
+
+
+def cast(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Convert, if need be, likewise."""
+    return x if x.dtype == dtype else x.to(dtype)
 
 
 def element(flat: int, batch_shape: torch.Size) -> str:

@@ -65,7 +65,7 @@ class TreeDistribution(ABC):
     @property
     def lengths(self) -> Int[Tensor, "*batch"]:
         """How many nodes of each problem are real."""
-        return self._lengths.reshape(self.batch_shape)
+        return self._lengths.reshape(self.batch_shape).clone()
 
     @cached_property
     def log_partition(self) -> Float[Tensor, "*batch"]:

@@ -57,13 +57,14 @@ def _dy(n: int) -> int:
 def marginals(
     work: Any, stride: int, arcs: Any, roots: Any, lengths: Any, problems: Any, single_root: bool,
     log_z: Any, out_arcs: Any, out_roots: Any,
-) -> None:  # fmt: skip
-    """Log Z and marginals of `problems` (indices into the batch). Where the result is not to be trusted, log Z is NaN.
+) -> bool:  # fmt: skip
+    """Log Z and marginals of `problems` (indices into the batch), and whether all are to be trusted: else log Z is NaN.
 
     Problems are done in groups of the workspace's width. The work of each group starts `stride` numbers after the last.
     """
     w = width(work)
     sizes, log_sums, floor = np.zeros(w, np.int64), np.empty(w), np.empty(w)
+    trusted = True
     for start in range(0, len(problems), w):
         group, here = problems[start : start + w], part(work, start // w * stride)
         n = _sizes(lengths, group, sizes)
@@ -72,7 +73,11 @@ def marginals(
         _subtract(here, n, sizes, single_root, log_sums)
         leave(here.value, w, 2 * (n + 1) * n, n, group, sizes, out_arcs, out_roots)
         for lane in range(len(group)):
-            log_z[group[lane]] = log_sums[lane] if log_sums[lane] >= floor[lane] else np.nan
+            if log_sums[lane] >= floor[lane]:
+                log_z[group[lane]] = log_sums[lane]
+            else:
+                log_z[group[lane]], trusted = np.nan, False
+    return trusted
 
 
 @njit(**KERNEL)

@@ -6,11 +6,10 @@ done with a problem depends on that problem alone, never on its neighbours or on
 `_nonprojective_torch`.
 """
 
-import math
 import threading
 import weakref
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from treetext.trees._lanes import LANES
 from treetext.trees._threads import for_each, threads_worth
 from treetext.trees._workspaces import Lanes, Logs, Rows, make, release, with_tangents
 
+_NONE = np.arange(0)
 SMALL = 128  # up to here, eight problems side by side are faster than one at a time
 
 
@@ -42,10 +42,12 @@ def nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: boo
     )
     out = log_z.numpy(), p_arcs.numpy(), p_roots.numpy()
 
-    shares = _Shares(np.arange(len(arcs)), sizes, _inverse.workspace_size, keep=differentiable)
-    shares.each(lambda s: _inverse.marginals(s.work, s.stride, *scores, sizes, s.problems, single_root, *out))
-    distrusted = np.flatnonzero(np.isnan(out[0])) if math.isnan(out[0].sum()) else np.arange(0)
-    _eliminate(distrusted, scores, sizes, single_root, scores, *out)
+    portions = _divide_all(sizes.tobytes(), torch.get_num_threads())
+    shares = _Shares(portions, _inverse.workspace_size, keep=differentiable)
+    trusted = shares.each(lambda s: _inverse.marginals(s.work, s.stride, *scores, sizes, s.problems, single_root, *out))
+    distrusted = _NONE if all(trusted) else np.flatnonzero(np.isnan(out[0]))
+    if len(distrusted):
+        _eliminate(distrusted, scores, sizes, single_root, scores, *out)
 
     lock = threading.Lock()  # the work that is kept is written to on the way
 
@@ -61,7 +63,8 @@ def nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: boo
 
         with lock:
             shares.each(differentiate)
-        _eliminate(distrusted, scores, sizes, single_root, direction, np.empty(len(arcs)), *out, tangents=True)
+        if len(distrusted):
+            _eliminate(distrusted, scores, sizes, single_root, direction, np.empty(len(arcs)), *out, tangents=True)
         return out_arcs, out_roots
 
     return Inference(log_z, p_arcs, p_roots, derivative)
@@ -89,7 +92,7 @@ def _eliminate(
 
     for in_logs, priced in ((False, False), (True, False), (True, True)):
         if len(problems):
-            _Shares(problems, sizes, size, in_logs=in_logs).each(partial(eliminate, priced))
+            _Shares(_divide(problems, sizes, in_logs), size).each(partial(eliminate, priced))
             problems = problems[np.isnan(log_z[problems])]
 
 
@@ -103,32 +106,52 @@ class _Share(NamedTuple):
 
 
 class _Shares:
-    """Problems divided among threads: small ones a lane each, sorted by size so that little is padding."""
+    """Shares of problems, with workspaces that go back when nobody can want them any more."""
 
-    def __init__(
-        self, problems: Any, sizes: Any, workspace_size: Callable[[int], int], keep: bool = False, in_logs: bool = False
-    ) -> None:
+    def __init__(self, portions: "list[_Portion]", workspace_size: Callable[[int], int], keep: bool = False) -> None:
         self.shares: list[_Share] = []
-        problems = problems[np.argsort(-sizes[problems], kind="stable")]
-        large = int((sizes[problems] > SMALL).sum())
-        kinds: list[tuple[Any, int, Any]] = [(Rows, 1, problems[:large]), (Lanes, LANES, problems[large:])]
-        for kind, width, some in [(Logs, 1, problems)] if in_logs else kinds:
-            groups = [some[i : i + width] for i in range(0, len(some), width)]
-            threads = min(len(groups), threads_worth(float((sizes[some] ** 3).sum()))) if groups else 0
-            for first in range(threads):
-                mine = groups[first::threads]
-                size = int(sizes[mine[0][0]])
-                stride = workspace_size(size)
-                work = make(kind, stride * (len(mine) if keep else 1))
-                taken = np.concatenate(mine) if threads > 1 else some
-                self.shares.append(_Share(taken, work, stride if keep else 0, size))
+        for kind, problems, groups, size in portions:
+            stride = workspace_size(size)
+            work = make(kind, stride * (groups if keep else 1))
+            self.shares.append(_Share(problems, work, stride if keep else 0, size))
 
         # When the last one who might want these is gone; but not when Python itself goes.
         weakref.finalize(self, _give_back, [share.work.value for share in self.shares]).atexit = False
 
-    def each(self, do: Callable[[_Share], object]) -> None:
+    def each(self, do: Callable[[_Share], Any]) -> list[Any]:
         """Do something with each share."""
-        for_each(do, self.shares)
+        return for_each(do, self.shares)
+
+
+class _Portion(NamedTuple):
+    """Problems for one thread, in groups as wide as the kind of workspace, and the size of the largest."""
+
+    kind: Any
+    problems: Any
+    groups: int
+    size: int
+
+
+def _divide(problems: Any, sizes: Any, in_logs: bool = False) -> list[_Portion]:
+    """Problems divided among threads: small ones a lane each, sorted by size so that little is padding."""
+    portions = []
+    problems = problems[np.argsort(-sizes[problems], kind="stable")]
+    large = int((sizes[problems] > SMALL).sum())
+    kinds: list[tuple[Any, int, Any]] = [(Rows, 1, problems[:large]), (Lanes, LANES, problems[large:])]
+    for kind, width, some in [(Logs, 1, problems)] if in_logs else kinds:
+        groups = [some[i : i + width] for i in range(0, len(some), width)]
+        threads = min(len(groups), threads_worth(float((sizes[some] ** 3).sum())))
+        for first in range(threads):
+            mine = groups[first::threads]
+            portions.append(_Portion(kind, np.concatenate(mine), len(mine), int(sizes[mine[0][0]])))
+    return portions
+
+
+@lru_cache(maxsize=256)
+def _divide_all(sizes: bytes, _threads: int) -> list[_Portion]:
+    """The same for whole batches: of small ones, which are often of one size, it takes as long as inference does."""
+    array = np.frombuffer(sizes, np.int64)
+    return _divide(np.arange(len(array)), array)
 
 
 def _give_back(arrays: list[Any]) -> None:

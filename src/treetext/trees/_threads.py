@@ -16,23 +16,26 @@ import torch
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
-    """Call the function with each item."""
-    remaining, errors = iter(items), list[BaseException]()
+def for_each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """What the function returns for each item, in any order."""
+    if len(items) == 1:
+        return [function(items[0])]
+    remaining, results, errors = iter(items), list[Any](), list[BaseException]()
 
     def work(_: object) -> None:
         try:
             for item in remaining:  # each thread takes the next one
-                function(item)
+                results.append(function(item))
         except BaseException as error:
             errors.append(error)
 
-    if len(items) < 2 or _run_parallel is None:
+    if _run_parallel is None:
         work(None)
     else:
         _run_parallel(_Callback(work), None, len(items), 0)
     if errors:
         raise errors[0]
+    return results
 
 
 def threads_worth(steps: float) -> int:
