@@ -1,0 +1,267 @@
+"""Documents in a small artificial language whose trees are known: only endings and references show them.
+
+The grammar is in docs/hidden-trees.md. Words are drawn before the tree and without a look at the label, which
+then decides only who answers whom: so which words occur says nothing about the label, by construction.
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from itertools import count, product
+from random import Random
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from treetext.text import Example
+
+ROOT = -1
+GENDERS = "aeiou"
+RANKS = "tdksp"  # the first adjective of a noun, the second, …
+SUBJECT, OBJECT = "n", "m"
+ACTIVE, PASSIVE, ASKING = "is", "ist", "ke"
+SUBORDINATE = "or"
+REFERENCE = "ux"
+MODIFIER = "al"
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Range = tuple[int, int]
+
+
+class HiddenTrees(BaseModel):
+    """How long, how deep and how hard the documents are, and how many."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    train: int = Field(6000, ge=1, description="documents to train on")
+    dev: int = Field(1000, ge=0, description="documents for development")
+    test: int = Field(1000, ge=0, description="documents to test on")
+    classes: int = Field(2, ge=2, le=20, description="labels, one for each property")
+    task: Literal["root", "answered", "chain"] = Field("root", description="whose property is the label")
+    sentences: Range = Field((5, 7), description="sentences of a document, least and most")
+    sentence_depth: int = Field(4, ge=2, description="largest height of a sentence tree")
+    clauses: int = Field(1, ge=1, le=2, description="clauses of a sentence: 2 adds a subordinate one")
+    adjectives: Range = Field((1, 2), description="adjectives of a noun, least and most")
+    depth: int = Field(3, ge=3, le=8, description="height of a clause: from 4 on, adjectives are modified")
+    passive: Share = Field(0.0, description="share of the clauses in the passive, where the object is the agent")
+    genders: int = Field(4, ge=2, le=len(GENDERS), description="genders of nouns")
+    stems: int = Field(8, ge=1, le=500, description="stems of each meaning: the size of the vocabulary")
+    topics: int = Field(8, ge=2, le=1000, description="verbs a sentence can be known by")
+    crossing: Share = Field(0.5, description="share of the orders that are free; the others have no crossing arcs")
+    seed: int = Field(0, ge=0, description="same seed, same corpus")
+
+    @field_validator("sentences", "adjectives")
+    @classmethod
+    def _check_range(cls, value: Range) -> Range:
+        if not 1 <= value[0] <= value[1]:
+            raise ValueError(f"expected the least and the most, from 1 up, as in [1, 2], not {list(value)}")
+        return value
+
+    @model_validator(mode="after")
+    def _check_enough(self) -> Self:
+        fewest, most = self.sentences
+        if self.adjectives[1] > len(RANKS):
+            raise ValueError(f"adjectives: a noun has at most {len(RANKS)}, not {self.adjectives[1]}")
+        if 2 * fewest < self.classes:
+            raise ValueError(
+                f"sentences: {self.classes} classes need at least {(self.classes + 1) // 2} sentences, "
+                f"a noun for each property, not {fewest}"
+            )
+        if self.task == "answered" and fewest == 1:
+            raise ValueError("sentences: the task answered needs at least 2, not 1")
+        if self.topics < most:
+            raise ValueError(f"topics: {most} sentences need at least {most} topics, not {self.topics}")
+        if self.genders < 2 * self.clauses:
+            raise ValueError(
+                f"genders: {2 * self.clauses} nouns in a sentence need as many genders, not {self.genders}"
+            )
+        return self
+
+    def vocabulary(self) -> list[str]:
+        """All word forms of the language, in alphabetical order."""
+        return sorted(_Lexicon(self).forms())
+
+
+def generate(spec: HiddenTrees) -> Iterator[tuple[str, Example]]:
+    """The documents with their splits, labels and gold trees; no two have the same text.
+
+    Each split has its own random stream, so the test set stays the same when the training set grows.
+    """
+    lexicon, seen = _Lexicon(spec), set[bytes]()
+    for split, wanted in (("test", spec.test), ("dev", spec.dev), ("train", spec.train)):
+        rng = Random(f"{spec.seed} {split}")
+        labels: list[int] = []
+        for number in range(1, wanted + 1):
+            labels = labels or rng.sample(range(spec.classes), spec.classes)  # each class once, in turn
+            label, where = labels.pop(), f"hidden-trees, {split} {number}"
+            for _ in range(20):
+                text, heads, sentence_heads = _document(spec, lexicon, label, rng)
+                digest = blake2b("\n".join(map(" ".join, text)).encode(), digest_size=12).digest()
+                if digest not in seen:
+                    break
+            else:
+                raise ValueError(
+                    f"{where}: the language has too few documents that differ; "
+                    "expected fewer documents, or more stems, topics or sentences"
+                )
+            seen.add(digest)
+            yield split, Example(text, f"p{label + 1}", where, heads, sentence_heads)
+
+
+class _Document(NamedTuple):
+    text: list[list[str]]
+    heads: list[list[int]]
+    sentence_heads: list[int]
+
+
+def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -> _Document:
+    size = rng.randint(*spec.sentences)
+    # All properties are as frequent as can be, and the label has no say in which are left over.
+    cycle = rng.sample(range(spec.classes), spec.classes)
+    properties = [cycle[i % spec.classes] for i in range(2 * size)]  # of agent and patient, sentence by sentence
+    topics = rng.sample(range(spec.topics), size)
+    while True:
+        heads = _sentence_tree(size, spec.sentence_depth, rng)
+        rng.shuffle(properties)
+        asking = {"root": ROOT, "answered": rng.randrange(1, size), "chain": rng.randrange(size)}[spec.task]
+        if sum(properties[2 * i] for i in _decisive(spec.task, heads, asking)) % spec.classes == label:
+            break
+    sentences = []
+    for i in range(size):
+        answered = None if heads[i] == ROOT else topics[heads[i]]
+        roles = properties[2 * i], properties[2 * i + 1]
+        sentences.append(_sentence(spec, lexicon, roles, topics[i], answered, i == asking, rng))
+    order = _order(heads, spec.crossing, rng)
+    text, word_heads = [sentences[i][0] for i in order], [sentences[i][1] for i in order]
+    return _Document(text, word_heads, _reordered(heads, order))
+
+
+def _decisive(task: str, heads: list[int], asking: int) -> list[int]:
+    """The sentences whose agents decide on the label."""
+    if task == "root":
+        return [0]
+    if task == "answered":
+        return [heads[asking]]
+    path = [asking]
+    while heads[path[-1]] != ROOT:
+        path.append(heads[path[-1]])
+    return path
+
+
+def _sentence_tree(size: int, height: int, rng: Random) -> list[int]:
+    """Heads of a random tree in which each sentence comes after the one that it answers."""
+    heads, depths = [ROOT], [1]
+    for _ in range(1, size):
+        head = rng.choice([i for i, depth in enumerate(depths) if depth < height])
+        heads.append(head)
+        depths.append(depths[head] + 1)
+    return heads
+
+
+def _sentence(
+    spec: HiddenTrees,
+    lexicon: "_Lexicon",
+    roles: tuple[int, int],
+    topic: int,
+    answered: int | None,
+    asks: bool,
+    rng: Random,
+) -> tuple[list[str], list[int]]:
+    """Words in a random order with their heads, for the properties of agent and patient."""
+    words, heads = [""], [ROOT]
+
+    def add(word: str, head: int) -> int:
+        words.append(word)
+        heads.append(head)
+        return len(words) - 1
+
+    add(lexicon.references[answered] if answered is not None else REFERENCE, 0)
+    genders = iter(rng.sample(GENDERS[: spec.genders], 2 * spec.clauses))
+    for mark in ("", SUBORDINATE)[: spec.clauses]:
+        voice = PASSIVE if rng.random() < spec.passive else ACTIVE
+        if mark:
+            verb = add(rng.choice(lexicon.verbs) + voice + mark, 0)
+            roles = roles[::-1]  # the agents of the two clauses differ, so it matters whose agent one is
+        else:
+            verb, words[0] = 0, lexicon.topics[topic] + voice + ASKING * asks
+        for case, role in zip((SUBJECT, OBJECT), roles if voice == ACTIVE else roles[::-1], strict=True):
+            gender = next(genders)
+            noun = add(rng.choice(lexicon.nouns[gender]) + gender + case + mark, verb)
+            for rank in RANKS[: rng.randint(*spec.adjectives)]:
+                negations = [rng.random() < 0.5 for _ in range(spec.depth - 3)]
+                ending, shown = gender + rank, (role - sum(negations)) % spec.classes
+                head = add(rng.choice(lexicon.adjectives[shown]) + ending, noun)
+                for negates in negations:
+                    ending += MODIFIER
+                    head = add(rng.choice(lexicon.modifiers[negates]) + ending, head)
+    order = _order(heads, spec.crossing, rng)
+    return [words[i] for i in order], _reordered(heads, order)
+
+
+def _order(heads: Sequence[int], crossing: float, rng: Random) -> list[int]:
+    """A random order: any at all at the rate of crossing, else any in which no arcs cross. Heads come first."""
+    nodes = list(range(len(heads)))
+    if rng.random() < crossing:
+        rng.shuffle(nodes)
+        return nodes
+    parts = [[[node]] for node in nodes]  # of each node: itself and the whole branches of its dependents
+    for node in reversed(nodes):
+        rng.shuffle(parts[node])
+        branch = [below for part in parts[node] for below in part]
+        if heads[node] == ROOT:
+            nodes = branch
+        else:
+            parts[heads[node]].append(branch)
+    return nodes
+
+
+def _reordered(heads: Sequence[int], order: Sequence[int]) -> list[int]:
+    place = {node: position for position, node in enumerate(order)}
+    return [place.get(heads[node], ROOT) for node in order]
+
+
+class _Lexicon:
+    """The stems of the language. All have five letters, so that the rest of a word is its ending."""
+
+    def __init__(self, spec: HiddenTrees) -> None:
+        stems = _stems()
+
+        def take(number: int) -> list[str]:
+            return [next(stems) for _ in range(number)]
+
+        self.spec = spec
+        self.topics = take(spec.topics)
+        self.references = [stem + REFERENCE for stem in self.topics]
+        self.verbs = take(spec.stems)
+        self.nouns = {gender: take(spec.stems) for gender in GENDERS[: spec.genders]}
+        self.adjectives = [take(spec.stems) for _ in range(spec.classes)]
+        self.modifiers = [take(spec.stems) for _ in range(2)]  # those that affirm, those that negate
+
+    def forms(self) -> Iterator[str]:
+        """Every word that a document may hold."""
+        spec = self.spec
+        voices = [voice for voice, used in ((ACTIVE, spec.passive < 1), (PASSIVE, spec.passive > 0)) if used]
+        marks, genders = ("", SUBORDINATE)[: spec.clauses], GENDERS[: spec.genders]
+        endings = [gender + rank for gender, rank in product(genders, RANKS[: spec.adjectives[1]])]
+        yield from (REFERENCE, *self.references)
+        for voice in voices:
+            yield from (stem + voice for stem in self.topics)
+            if spec.task != "root":
+                yield from (stem + voice + ASKING for stem in self.topics)
+            yield from (stem + voice + mark for mark in marks[1:] for stem in self.verbs)
+        for gender, case, mark in product(genders, (SUBJECT, OBJECT), marks):
+            yield from (stem + gender + case + mark for stem in self.nouns[gender])
+        for ending in endings:
+            yield from (stem + ending for stems in self.adjectives for stem in stems)
+            for level in range(1, spec.depth - 2):
+                yield from (stem + ending + MODIFIER * level for stems in self.modifiers for stem in stems)
+
+
+def _stems() -> Iterator[str]:
+    """Different stems (consonant, vowel, consonant, vowel, consonant) without end in sight: 43,200."""
+    consonants, vowels = "bdgklmnprstv", "aeiou"
+    for number in count(1):
+        rest, stem = number * 12347 % 43200, ""  # no common factor: neighbours look different, none comes twice
+        for letters in (consonants, vowels, consonants, vowels, consonants):
+            rest, letter = divmod(rest, len(letters))
+            stem += letters[letter]
+        yield stem
