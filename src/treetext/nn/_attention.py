@@ -1,0 +1,148 @@
+"""Attention within a text: none, over positions, or over the arcs of latent trees."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import leaky_relu, linear
+
+from treetext.nn._checks import check_choice, check_size, check_vectors, is_real
+from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees, TreeDistribution
+
+KINDS = ("none", "simple", "projective", "nonprojective")
+TREES: dict[str, type[TreeDistribution]] = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "leaky_relu": leaky_relu}
+
+
+class Attended(NamedTuple):
+    """Vectors that know their context, and how much each took from which."""
+
+    vectors: Float[Tensor, "b n k"]
+    marginals: Marginals | None
+    trees: TreeDistribution | None
+    """Whose the marginals are: for decoding, sampling, entropy."""
+
+
+class Attention(nn.Module):
+    """Update semantic vectors by those of their context, which structure vectors find (Liu and Lapata 2018).
+
+    With trees, a word takes from its parents, from the root vector as far as it is the root, and from its children
+    (unless ``children=False``), all weighted by the marginals over trees. With ``simple``, it takes from all words,
+    itself included, by a softmax of the same scores: ``marginals.arcs[i, j]`` is then the share that j takes from i,
+    and the roots are 0. With ``none``, nothing happens. ``temperature`` divides the scores.
+
+    >>> attention = Attention(semantic=6, structure=4)
+    >>> vectors, marginals, trees = attention(torch.ones(2, 3, 6), torch.zeros(2, 3, 4), lengths=torch.tensor([3, 2]))
+    >>> vectors.shape
+    torch.Size([2, 3, 6])
+    >>> marginals.roots.detach()
+    tensor([[0.3333, 0.3333, 0.3333],
+            [0.5000, 0.5000, 0.0000]])
+    """
+
+    def __init__(
+        self,
+        semantic: int,
+        structure: int,
+        kind: str = "nonprojective",
+        *,
+        children: bool = True,
+        activation: str = "tanh",
+        single_root: bool = True,
+        temperature: float = 1.0,
+    ) -> None:
+        super().__init__()
+        check_choice("kind", kind, KINDS)
+        check_choice("activation", activation, tuple(ACTIVATIONS))
+        check_size("semantic", semantic, 1)
+        check_size("structure", structure, 0 if kind == "none" else 1)
+        if not 0 < temperature < float("inf"):
+            raise ValueError(f"temperature: expected a number above 0, got {temperature}")
+        self.semantic, self.structure, self.kind, self.activation = semantic, structure, kind, activation
+        self.with_children, self.single_root, self.temperature = children and kind in TREES, single_root, temperature
+        if kind == "none":
+            return
+        self.parent = nn.Linear(structure, structure)
+        self.child = nn.Linear(structure, structure)
+        self.bilinear = nn.Linear(structure, structure, bias=False)
+        if kind in TREES:
+            self.root = nn.Linear(structure, 1, bias=False)
+            self.root_vector = nn.Parameter(torch.empty(semantic))
+        self.combine = nn.Linear((3 if self.with_children else 2) * semantic, semantic, bias=False)
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw weights after Glorot and Bengio (2010), whose setting is tanh; biases start at 0."""
+        for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                parameter.zero_()
+            else:
+                nn.init.xavier_uniform_(parameter if parameter.dim() == 2 else parameter[None])
+
+    def forward(
+        self,
+        semantic: Float[Tensor, "b n k"],
+        structure: Float[Tensor, "b n s"],
+        lengths: Int[Tensor, "b"] | None = None,
+    ) -> Attended:
+        """The semantic vectors in context, and the marginals, which are 0 past the lengths."""
+        check_vectors("semantic", semantic, self.semantic)
+        if self.kind == "none":
+            return Attended(semantic, None, None)
+        check_vectors("structure", structure, self.structure, like=semantic)
+        if self.kind == "simple":
+            marginals, trees = _softmax(self._arc_scores(structure), lengths), None
+        else:
+            marginals, trees = _infer(TREES[self.kind], *self._scores(structure), lengths, self.single_root)
+        parts = [semantic, marginals.arcs.mT @ semantic]
+        if self.kind in TREES:  # as a matrix product, whose gradient is cheaper
+            parts[1] = parts[1] + marginals.roots[..., None] @ self.root_vector[None]
+        if self.with_children:
+            parts.append(marginals.arcs @ semantic)
+        return Attended(ACTIVATIONS[self.activation](self.combine(torch.cat(parts, -1))), marginals, trees)
+
+    def trees(self, structure: Float[Tensor, "b n s"], lengths: Int[Tensor, "b"] | None = None) -> TreeDistribution:
+        """The distribution over trees to which structure vectors lead."""
+        if self.kind not in TREES:
+            raise ValueError(f"trees: expected a kind with trees ({' or '.join(TREES)}), got {self.kind!r}")
+        check_vectors("structure", structure, self.structure)
+        return TREES[self.kind](*self._scores(structure), lengths, self.single_root)
+
+    def _scores(self, structure: Tensor) -> tuple[Tensor, Tensor]:
+        return self._arc_scores(structure), linear(structure, self.root.weight / self.temperature)[..., 0]
+
+    def _arc_scores(self, structure: Tensor) -> Tensor:
+        """At [i, j], i as the parent of j."""
+        parents, children = torch.tanh(self.parent(structure)), torch.tanh(self.child(structure))
+        return parents @ linear(children, self.bilinear.weight / self.temperature).mT
+
+    def extra_repr(self) -> str:
+        """What printing the parts does not show."""
+        options = f"children={self.with_children}, single_root={self.single_root}, temperature={self.temperature}"
+        return f"{self.semantic}, {self.structure}, {self.kind}, activation={self.activation}, {options}"
+
+
+def _softmax(scores: Tensor, lengths: Tensor | None) -> Marginals:
+    """What each j takes from each i."""
+    if lengths is None:
+        arcs = scores.softmax(-2)
+    else:
+        real = is_real(lengths, scores)
+        arcs = scores.masked_fill(~real[:, :, None], -torch.inf).softmax(-2) * real[:, None]
+    return Marginals(arcs, arcs.new_zeros(arcs.shape[:2]))
+
+
+def _infer(kind: type[TreeDistribution], *arguments: Any) -> tuple[Marginals, TreeDistribution]:
+    if torch.compiler.is_compiling():  # around the kernels, which are not made of torch's operations
+        eager: Any = torch.compiler.disable(_infer_eagerly)  # type: ignore[no-untyped-call]
+        found: tuple[Marginals, TreeDistribution] = eager(kind, *arguments)
+        return found
+    return _infer_eagerly(kind, *arguments)
+
+
+def _infer_eagerly(kind: type[TreeDistribution], *arguments: Any) -> tuple[Marginals, TreeDistribution]:
+    trees = kind(*arguments)
+    return trees.marginals, trees

@@ -1,0 +1,255 @@
+"""Attention: against the paper's equations as plain loops, with the marginals found by enumerating all trees."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import gradcheck
+
+from tests.trees.brute import Enumeration
+from treetext.nn import KINDS, Attention
+from treetext.trees import NonProjectiveTrees, ProjectiveTrees
+
+TREES = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}
+K, S = 5, 3
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_attention = pytest.mark.parametrize("kind", ["simple", "projective", "nonprojective"])
+every_tree = pytest.mark.parametrize("kind", list(TREES))
+
+
+def vectors(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def layer(kind: str, dtype: torch.dtype = torch.float64, **options: Any) -> Attention:
+    """With all parameters random, biases too."""
+    attention = Attention(K, S, kind, **options).to(dtype)
+    for seed, parameter in enumerate(attention.parameters()):
+        parameter.data = vectors(*parameter.shape, seed=100 + seed, dtype=dtype)
+    return attention
+
+
+def weights_by_loops(attention: Attention, d: Tensor) -> tuple[Tensor, Tensor]:
+    """What to take from which for one sentence: (n, n) and (n,)."""
+    n = len(d)
+    p = dict(attention.named_parameters())
+    f = torch.zeros(n, n, dtype=torch.float64)
+    for i in range(n):
+        for j in range(n):
+            t_p = torch.tanh(p["parent.weight"] @ d[i] + p["parent.bias"])
+            t_c = torch.tanh(p["child.weight"] @ d[j] + p["child.bias"])
+            f[i, j] = t_p @ p["bilinear.weight"] @ t_c / attention.temperature
+    if attention.kind == "simple":
+        a = torch.stack([f[:, j].exp() / f[:, j].exp().sum() for j in range(n)], 1)
+        return a, torch.zeros(n, dtype=torch.float64)
+    roots = torch.stack([p["root.weight"][0] @ d[i] for i in range(n)]) / attention.temperature
+    both = Enumeration(TREES[attention.kind], f, roots, attention.single_root).marginals
+    return both[:n], both[n]
+
+
+def by_loops(attention: Attention, e: Tensor, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The paper's equations for one sentence."""
+    a, a_root = weights_by_loops(attention, d)
+    n = len(e)
+    updated = []
+    for i in range(n):
+        parts = [e[i], sum((a[k, i] * e[k] for k in range(n)), torch.zeros(K))]
+        if attention.kind in TREES:
+            parts[1] = parts[1] + a_root[i] * attention.root_vector
+            if attention.with_children:
+                parts.append(sum((a[i, k] * e[k] for k in range(n)), torch.zeros(K)))
+        r = attention.combine.weight @ torch.cat(parts)
+        updated.append(torch.tanh(r) if attention.activation == "tanh" else torch.where(r > 0, r, 0.01 * r))
+    return torch.stack(updated), a, a_root
+
+
+@every_attention
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"children": False}, {"activation": "leaky_relu"}, {"single_root": False}, {"temperature": 2.5}],
+    ids=lambda options: next(iter(options), "default"),
+)
+def test_equations(kind: str, options: dict[str, Any]) -> None:
+    attention = layer(kind, **options)
+    lengths = torch.tensor([1, 2, 3, 4])
+    e, d = vectors(4, 4, K), vectors(4, 4, S, seed=1)
+    found, marginals, _ = attention(e, d, lengths)
+    assert marginals is not None
+    for b, n in enumerate(lengths.tolist()):
+        r, a, a_root = by_loops(attention, e[b, :n], d[b, :n])
+        torch.testing.assert_close(found[b, :n], r, rtol=0, atol=1e-9)
+        torch.testing.assert_close(marginals.arcs[b, :n, :n], a, rtol=0, atol=1e-9)
+        torch.testing.assert_close(marginals.roots[b, :n], a_root, rtol=0, atol=1e-9)
+        assert not marginals.arcs[b, n:].any()
+        assert not marginals.arcs[b, :, n:].any()
+        assert not marginals.roots[b, n:].any()
+
+
+@every_kind
+def test_padding_is_invisible(kind: str) -> None:
+    attention = layer(kind, torch.float32)
+    e, d = vectors(3, 9, K, dtype=torch.float32), vectors(3, 9, S, seed=1, dtype=torch.float32)
+    lengths = torch.tensor([9, 4, 1])
+    results = []
+    for garbage in (0.0, 1e4):
+        for b, n in enumerate(lengths.tolist()):
+            e[b, n:], d[b, n:] = garbage, -garbage
+        e_leaf, d_leaf = e.clone().requires_grad_(), d.clone().requires_grad_()
+        attention.zero_grad()
+        found = attention(e_leaf, d_leaf, lengths).vectors
+        sum(found[b, :n].square().sum() for b, n in enumerate(lengths.tolist())).backward()
+        grads = [x.grad for x in (e_leaf, d_leaf, *attention.parameters()) if x.grad is not None]
+        assert all(grad.isfinite().all() for grad in grads)
+        results.append([found, *grads])
+        for b, n in enumerate(lengths.tolist()):
+            alone = attention(e[b : b + 1, :n], d[b : b + 1, :n]).vectors[0]
+            torch.testing.assert_close(found[b, :n], alone, rtol=0, atol=1e-6)
+            for grad in grads[: 1 if kind == "none" else 2]:
+                assert not grad[b, n:].any()
+    for b, n in enumerate(lengths.tolist()):
+        torch.testing.assert_close(results[0][0][b, :n], results[1][0][b, :n], rtol=0, atol=1e-6)
+    for first, second in zip(results[0][1:], results[1][1:], strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-5, atol=1e-5)
+
+
+@every_attention
+@pytest.mark.parametrize("activation", ["tanh", "leaky_relu"])
+def test_gradients(kind: str, activation: str) -> None:
+    attention = layer(kind, activation=activation)
+    names, parameters = zip(*attention.named_parameters(), strict=True)
+    e, d, lengths = vectors(2, 4, K).requires_grad_(), vectors(2, 4, S, seed=1).requires_grad_(), torch.tensor([4, 2])
+    real = torch.arange(4) < lengths[:, None]
+
+    def run(e: Tensor, d: Tensor, *values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        found, marginals, _ = torch.func.functional_call(
+            attention, dict(zip(names, values, strict=True)), (e, d, lengths)
+        )
+        return found[real], marginals.arcs, marginals.roots
+
+    assert gradcheck(run, (e, d, *parameters))
+
+
+def test_none_does_nothing() -> None:
+    e = vectors(2, 4, K)
+    found = layer("none")(e, vectors(2, 4, 0))
+    assert found.vectors is e
+    assert found.marginals is None
+    assert not list(Attention(K, 0, "none").parameters())
+
+
+def test_parameters() -> None:
+    shapes = {kind: {name: tuple(p.shape) for name, p in Attention(K, S, kind).named_parameters()} for kind in KINDS}
+    scoring = {
+        "parent.weight": (S, S),
+        "parent.bias": (S,),
+        "child.weight": (S, S),
+        "child.bias": (S,),
+        "bilinear.weight": (S, S),
+    }
+    root = {"root.weight": (1, S), "root_vector": (K,)}
+    assert shapes["none"] == {}
+    assert shapes["simple"] == scoring | {"combine.weight": (K, 2 * K)}
+    assert shapes["projective"] == shapes["nonprojective"] == scoring | root | {"combine.weight": (K, 3 * K)}
+    assert Attention(K, S, children=False).combine.weight.shape == (K, 2 * K)
+
+
+@every_kind
+def test_the_seed_decides(kind: str) -> None:
+    states = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        states.append(list(Attention(K, S, kind).state_dict().items()))
+    assert all(torch.equal(a, b) for (_, a), (_, b) in zip(states[0], states[1], strict=True))
+    for (name, a), (_, b) in zip(states[0], states[2], strict=True):
+        assert torch.equal(a, b) == name.endswith("bias")
+
+
+@every_tree
+@pytest.mark.parametrize("single_root", [True, False])
+def test_trees(kind: str, single_root: bool) -> None:
+    attention = layer(kind, single_root=single_root)
+    e, d, lengths = vectors(2, 4, K), vectors(2, 4, S, seed=1), torch.tensor([4, 3])
+    trees = attention.trees(d, lengths)
+    assert type(trees) is TREES[kind]
+    assert trees.single_root == single_root
+    marginals = attention(e, d, lengths).marginals
+    assert marginals is not None
+    assert torch.equal(trees.marginals.arcs, marginals.arcs)
+    assert torch.equal(trees.marginals.roots, marginals.roots)
+    roots = marginals.roots.sum(-1)
+    torch.testing.assert_close(marginals.arcs.sum((1, 2)) + roots, lengths.double())
+    assert torch.allclose(roots, torch.ones(2, dtype=torch.float64)) == single_root
+
+
+@every_attention
+def test_temperature_sharpens(kind: str) -> None:
+    e, d = vectors(1, 4, K), vectors(1, 4, S, seed=1)
+    largest = []
+    for temperature in (1e-4, 1.0, 100.0):
+        marginals = layer(kind, temperature=temperature)(e, d).marginals
+        assert marginals is not None
+        largest.append(float(torch.cat([marginals.arcs, marginals.roots[:, None]], 1).amax(1).mean().detach()))
+    assert largest[0] > 0.99
+    assert largest[0] > largest[1] > largest[2]
+
+
+@every_kind
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision(kind: str, dtype: torch.dtype) -> None:
+    attention = layer(kind, torch.float32)
+    e, d = vectors(2, 4, K, dtype=torch.float32), vectors(2, 4, S, seed=1, dtype=torch.float32)
+    lengths = torch.tensor([4, 2])
+    full = attention(e, d, lengths).vectors
+    with torch.autocast("cpu", dtype):
+        mixed = attention(e.requires_grad_(), d, lengths).vectors
+    mixed[:, :2].float().sum().backward()
+    assert e.grad is not None
+    assert e.grad.isfinite().all()
+    halved = attention.to(dtype)(e.detach().to(dtype), d.to(dtype), lengths).vectors
+    assert halved.dtype == dtype
+    for found in (mixed, halved):
+        torch.testing.assert_close(found[:, :2].float(), full[:, :2], rtol=0, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "tree"}, "kind: expected one of none, simple, projective, nonprojective, got 'tree'"),
+        ({"activation": "relu"}, "activation: expected one of tanh, leaky_relu, got 'relu'"),
+        ({"semantic": 0}, "semantic: expected a size of 1 or more, got 0"),
+        ({"structure": 0}, "structure: expected a size of 1 or more, got 0"),
+        ({"structure": -1, "kind": "none"}, "structure: expected a size of 0 or more, got -1"),
+        ({"temperature": 0.0}, "temperature: expected a number above 0, got 0.0"),
+        ({"temperature": float("nan")}, "temperature: expected a number above 0, got nan"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        Attention(**{"semantic": K, "structure": S, **options})
+    assert str(error.value) == message
+
+
+@every_attention
+def test_bad_tensors(kind: str) -> None:
+    attention, e, d = layer(kind), vectors(2, 4, K), vectors(2, 4, S)
+    with pytest.raises(ValueError, match=r"semantic: expected shape \(b, n >= 1, 5\), got \(2, 4, 6\)"):
+        attention(vectors(2, 4, 6), d)
+    with pytest.raises(ValueError, match=r"structure: expected shape \(2, 4, 3\), got \(2, 4, 2\)"):
+        attention(e, vectors(2, 4, 2))
+    with pytest.raises(ValueError, match=r"structure: expected shape \(2, 4, 3\), got \(2, 5, 3\)"):
+        attention(e, vectors(2, 5, S))
+    for lengths in ([0, 4], [1, 5]):
+        with pytest.raises(ValueError, match=r"lengths: .*expected 1 to 4"):
+            attention(e, d, torch.tensor(lengths))
+    with pytest.raises(ValueError, match=r"lengths: expected shape \(2,\), got \(3,\)"):
+        attention(e, d, torch.tensor([1, 2, 3]))
+    with pytest.raises(TypeError, match=r"lengths: expected a tensor of integers, got torch\.float32"):
+        attention(e, d, torch.tensor([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("kind", ["none", "simple"])
+def test_no_trees_to_give(kind: str) -> None:
+    with pytest.raises(ValueError, match=f"trees: expected a kind with trees .*, got '{kind}'"):
+        layer(kind).trees(vectors(2, 4, S))
