@@ -1,47 +1,128 @@
-"""Two words that attract each other: the matrix-tree theorem by inversion, and by treetext."""
+"""Train a model with latent trees, score it, and look at the trees. `make demo` runs it."""
 
-from itertools import product
+import argparse
+import sys
 
-import torch
+from rich.columns import Columns
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import Progress, TaskID
+from rich.table import Table
+from rich.text import Text
 
-from treetext.trees import ROOT, NonProjectiveTrees, Tree
+from treetext import load_model, train
+from treetext.analysis import bag_of_words, gold_recovery, majority
+from treetext.models import Classifier
+from treetext.show import draw
+from treetext.training import Corpus, load_recipe, new_model, open_corpus
+from treetext.trees import Tree
 
-
-def by_inversion(arcs: torch.Tensor, roots: torch.Tensor) -> float:
-    """P(1 → 2) from the inverse of the Laplacian with the roots in its first row (Koo et al. 2007)."""
-    weights = arcs.exp().fill_diagonal_(0)
-    laplacian = torch.diag(weights.sum(0)) - weights
-    laplacian[0] = roots.exp()
-    try:
-        inverse = torch.linalg.inv(laplacian)
-    except torch.linalg.LinAlgError:  # singular
-        return float("nan")
-    return float(weights[1, 2] * (inverse[2, 2] - inverse[2, 1]))
-
-
-def by_enumeration(arcs: torch.Tensor, roots: torch.Tensor) -> float:
-    """P(1 → 2) as the share of the trees with this arc: the truth, in exponential time."""
-    n, total, share = len(roots), 0.0, 0.0
-    for heads in product(range(ROOT, n), repeat=n):
-        try:
-            tree = Tree.from_heads(heads)
-        except ValueError:  # a cycle, or more roots than one
-            continue
-        weight = sum((arcs[i, j] for i, j in tree.arcs), start=roots[tree.root]).exp().item()
-        total += weight
-        share += weight * (heads[2] == 1)
-    return share / total
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 
 
-torch.manual_seed(0)
-print("Of four words, 1 and 2 attract each other more and more. The probability that 1 is the parent of 2:\n")
-print("attraction   enumeration   inversion, float32   inversion, float64     treetext, float32")
-base, roots = torch.randn(4, 4), torch.randn(4)
-for attraction in (0, 5, 10, 20, 40, 80):
-    arcs = base.clone()
-    arcs[1, 2] += attraction
-    arcs[2, 1] += attraction
-    truth = by_enumeration(arcs.double(), roots.double())
-    ours = NonProjectiveTrees(arcs, roots).marginals.arcs[1, 2].item()
-    single, double = by_inversion(arcs, roots), by_inversion(arcs.double(), roots.double())
-    print(f"{attraction:10} {truth:13.6f} {single:20.6f} {double:20.6f} {ours:21.6f}")
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--recipe", default="hidden-trees/both")
+    parser.add_argument("--data", help="where the corpus is, unless it is generated")
+    parser.add_argument("--out", default="models/demo", help="where to save the model")
+    options = parser.parse_args()
+
+    recipe = load_recipe(options.recipe, {"data.path": options.data} if options.data else {})
+    console.rule(f"Training {recipe.name}")
+    console.print(f"{recipe.about}\n")
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(what: str, more: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=None)
+            bar.advance(tasks[what], more)
+
+        corpus = open_corpus(recipe.data, progress)
+    train(recipe, options.out, replace=True)
+    model = load_model(options.out)
+
+    show_scores(model, corpus)
+    if corpus.encoded.sentence_heads(int(corpus.rows["test"][0])) is not None:
+        show_recovery(model, corpus)
+    show_document(model, corpus)
+    show_next(options.out, recipe.name, options.data)
+
+
+def show_scores(model: Classifier, corpus: Corpus) -> None:
+    console.rule("Test accuracy, in percent")
+    table = Table("classifier", "accuracy", box=None, pad_edge=False)
+    for name, accuracy in (
+        ("the majority class", majority(corpus)),
+        ("bag of words (logistic regression)", bag_of_words(corpus)),
+        ("treetext, trees of words and sentences", model.about["scores"]["test"]),
+    ):
+        table.add_row(name, f"{100 * accuracy:5.1f}")
+    console.print(table)
+    console.print(
+        f"\nThe best of {len(model.about['curve'])} epochs by dev accuracy"
+        f" ({100 * model.about['scores']['dev']:.1f}) was epoch {model.about['epoch']}; seed {model.about['seed']}.\n"
+    )
+
+
+def show_recovery(model: Classifier, corpus: Corpus) -> None:
+    """The labels say nothing of trees: do the induced ones come near those that the texts were made with?"""
+    console.rule("Gold arcs in the induced trees of the test documents, in percent")
+    trained = gold_recovery(model, corpus)
+    untrained = gold_recovery(new_model(load_recipe(model.about["recipe_name"]), corpus), corpus)
+    table = Table("trees of", "", "right heads", "arcs, either direction", "right roots", box=None, pad_edge=False)
+    for level in trained:
+        for name, found in (
+            ("this model", trained[level]["found"]),
+            ("the same, untrained", untrained[level]["found"]),
+            ("random trees, expected", trained[level]["chance"]),
+        ):
+            table.add_row(level, name, *(f"{100 * share:5.1f}" for share in found))
+    console.print(table, "")
+
+
+def show_document(model: Classifier, corpus: Corpus) -> None:
+    """The shortest test document with five sentences or more."""
+    rows = corpus.rows["test"]
+    counts = corpus.encoded.sentence_counts[rows]
+    row = int(rows[counts >= min(5, counts.max())][0])
+    [parsed] = model.parse([corpus.encoded.document(row)])
+    console.rule(f"One test document: label {corpus.encoded.label(row)}, predicted {parsed.label}"
+                 f" (probability {parsed.probability:.2f})")  # fmt: skip
+    shorten = 60 if corpus.encoded.sentence_heads(row) is None else 40
+    names = [f"{i + 1} {_short(' '.join(s.words), shorten)}" for i, s in enumerate(parsed.sentences)]
+    gold = corpus.encoded.sentence_heads(row)
+    _side_by_side("sentences", parsed.tree, None if gold is None else Tree.from_heads(gold), names)
+    words, start = corpus.encoded.heads(row), len(parsed.sentences[0].words)
+    first = parsed.sentences[0]
+    _side_by_side(
+        "words of sentence 1", first.tree, None if words is None else Tree.from_heads(words[:start]), first.words
+    )
+
+
+def _side_by_side(what: str, induced: Tree | None, gold: Tree | None, names: list[str]) -> None:
+    trees = [("induced", induced), ("gold", gold)]
+    console.print(
+        Columns([Panel(Text(draw(tree, names)), title=f"{what}, {kind}") for kind, tree in trees if tree is not None])
+    )
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def show_next(out: str, recipe: str, data: str | None) -> None:
+    where = f" --data {data}" if data else ""
+    console.rule("What next")
+    console.print(f"The model is in {out}; its card is {out}/README.md. Try:\n", soft_wrap=True)
+    for command in (
+        f".venv/bin/treetext evaluate {out}",
+        f"echo 'Some text. More of it.' | .venv/bin/treetext parse {out} -",
+        f".venv/bin/treetext train {recipe}{where} --set model.words.encoder=bilstm --out models/bilstm",
+        ".venv/bin/treetext recipes",
+    ):
+        console.print(f"  {command}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

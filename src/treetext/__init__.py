@@ -1,3 +1,24 @@
-"""Probability distributions over dependency trees: see `treetext.trees`."""
+"""Text representations with latent dependency trees inside: classifiers that show the trees they induce."""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from treetext.models import DocumentClassifier, PairClassifier, load_model
+    from treetext.training import train
+
+__all__ = ["DocumentClassifier", "PairClassifier", "__version__", "load_model", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is slow to import when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "train":
+        from treetext import training
+
+        return training.train
+    from treetext import models
+
+    return getattr(models, name)

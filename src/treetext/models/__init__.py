@@ -1,0 +1,26 @@
+"""Whole models: classifiers of documents and of sentence pairs that save, load, predict and parse."""
+
+from treetext.models._classifier import Classifier, Scored, moved
+from treetext.models._documents import DocumentClassifier
+from treetext.models._files import load_model
+from treetext.models._pairs import PairClassifier
+from treetext.models._results import Parsed, ParsedSentence, Prediction, Weights
+from treetext.models._settings import AnySettings, DocumentSettings, LevelSettings, PairSettings, Settings
+
+__all__ = [
+    "AnySettings",
+    "Classifier",
+    "DocumentClassifier",
+    "DocumentSettings",
+    "LevelSettings",
+    "PairClassifier",
+    "PairSettings",
+    "Parsed",
+    "ParsedSentence",
+    "Prediction",
+    "Scored",
+    "Settings",
+    "Weights",
+    "load_model",
+    "moved",
+]

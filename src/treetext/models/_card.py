@@ -1,0 +1,75 @@
+"""The model card: what it is, where it comes from, how good it is, how to use it."""
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treetext.models._classifier import Classifier
+
+
+def card(model: "Classifier") -> str:
+    """A README in Markdown, with the header that the hub reads."""
+    about = model.about
+    language = model.tokenizer.language
+    name = type(model).__name__
+    parts = [
+        "\n".join(
+            [
+                "---",
+                "library_name: treetext",
+                "pipeline_tag: text-classification",
+                *([] if language == "xx" else [f"language: {language}"]),
+                "tags: [treetext, latent-trees, structured-attention]",
+                "---",
+            ]
+        ),
+        f"# A {name} by treetext",
+        f"It gives a text one of {len(model.labels)} labels ({_listed(model.labels)}) and induces dependency trees on"
+        " the way (Liu and Lapata, Learning Structured Text Representations, TACL 2018). The trees are whatever helped"
+        " the classification: test what they mean before relying on them.",
+        _use(model),
+        _table(
+            "## Where it comes from",
+            {
+                "Recipe": about.get("recipe_name", "not recorded"),
+                "Data": about.get("data", "not recorded"),
+                "Fingerprint of the data": about.get("fingerprint", "not recorded"),
+                "Seed": about.get("seed", "not recorded"),
+                "Parameters, without word vectors": f"{model.size:,}",
+                "Vocabulary": f"{len(model.vocabulary):,} words",
+                "Epochs (best by dev)": about.get("epoch", "not recorded"),
+                "Seconds of training": about.get("seconds", "not recorded"),
+                "Command": about.get("command", "not recorded"),
+            },
+        ),
+        _table(
+            "## Scores (accuracy in percent)",
+            {name: f"{100 * score:.1f}" for name, score in about.get("scores", {}).items()} or {"": "not recorded"},
+        ),
+        "## Recipe\n\n```json\n" + json.dumps(about.get("recipe", {}), indent=2, ensure_ascii=False) + "\n```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _use(model: "Classifier") -> str:
+    text = (
+        '("A first sentence.", "A second sentence.")' if model.settings.task == "pairs" else '"Some text. More text."'
+    )
+    return (
+        "```python\n"
+        f"from treetext import {type(model).__name__}\n\n"
+        f'model = {type(model).__name__}.from_pretrained("this/directory")\n'
+        f"[found] = model.parse([{text}])\n"
+        "print(found.label, found.probability, found.sentences[0].tree)\n"
+        "```"
+    )
+
+
+def _table(title: str, rows: dict[str, object]) -> str:
+    lines = [f"| {name} | {str(value).replace('|', chr(92) + '|')} |" for name, value in rows.items()]
+    return "\n".join([title, "", "| | |", "| --- | --- |", *lines])
+
+
+def _listed(labels: list[str]) -> str:
+    shown = ", ".join(f"`{label}`" for label in labels[:10])
+    return shown + (", …" if len(labels) > 10 else "")

@@ -1,0 +1,169 @@
+"""Models in directories: weights as safetensors, settings as JSON, the vocabulary as text, a card. No pickle."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from treetext import __version__
+from treetext.models._card import card
+from treetext.models._settings import AnySettings, Settings
+from treetext.text import BadInput, Tokenizer, Vocabulary
+
+if TYPE_CHECKING:
+    from treetext.models._classifier import Classifier
+
+M = TypeVar("M", bound="Classifier")
+FORMAT = 1
+CONFIG, WEIGHTS, VOCABULARY, CARD = "config.json", "model.safetensors", "vocabulary.txt", "README.md"
+
+
+class Config(Settings):
+    """What config.json says."""
+
+    format: int
+    treetext: str
+    settings: AnySettings
+    labels: list[str]
+    prior: list[float]
+    language: str
+    lowercase: bool
+    tokenized: bool
+    about: dict[str, Any]
+    sha256: dict[str, str]
+
+
+def save(model: "Classifier", directory: Path, replace: bool) -> None:
+    """Write everything aside first, then move it into place: whatever goes wrong, a model that is there survives."""
+    check_free(directory, replace)
+    directory.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".saving-", dir=directory))
+    try:
+        save_file({name: weights.contiguous() for name, weights in model.state_dict().items()}, aside / WEIGHTS)
+        model.vocabulary.save(aside / VOCABULARY)
+        config = Config(
+            format=FORMAT,
+            treetext=__version__,
+            settings=model.settings,
+            labels=model.labels,
+            prior=model.prior,
+            language=model.tokenizer.language,
+            lowercase=model.tokenizer.lowercase,
+            tokenized=model.tokenizer.tokenized,
+            about=model.about,
+            sha256={name: _digest(aside / name) for name in (WEIGHTS, VOCABULARY)},
+        )
+        (aside / CARD).write_text(card(model), encoding="utf-8")
+        (aside / CONFIG).write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        for name in (WEIGHTS, VOCABULARY, CARD, CONFIG):
+            os.replace(aside / name, directory / name)
+    except SafetensorError as error:  # also where the disk is full
+        raise OSError(f"{directory}: not saved: {error}") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def check_free(directory: Path, replace: bool) -> None:
+    """Refuse to write over a model, unless told to, or into something else."""
+    if directory.exists() and not directory.is_dir():
+        raise BadInput(f"{directory}: a file; expected a directory, or a name for a new one")
+    if (directory / CONFIG).exists() and not replace:
+        raise BadInput(f"{directory}: already holds a model; expected another directory, or leave to replace it")
+
+
+def load_model(name: str | Path) -> "Classifier":
+    """The model in a directory or of a name on the hub, of whatever class it is."""
+    from treetext.models._documents import DocumentClassifier
+    from treetext.models._pairs import PairClassifier
+
+    directory = _local(name)
+    config = _config(directory)
+    return _load(DocumentClassifier if config.settings.task == "documents" else PairClassifier, directory, config)
+
+
+def load(cls: type[M], name: str | Path) -> M:
+    """The same, of a certain class."""
+    directory = _local(name)
+    return _load(cls, directory, _config(directory))
+
+
+def push(model: "Classifier", name: str, options: dict[str, Any]) -> str:
+    """Upload to the hub, and say where it is."""
+    from huggingface_hub import HfApi
+
+    api = HfApi(token=options.pop("token", None))
+    api.create_repo(name, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        save(model, Path(folder), replace=False)
+        return str(api.upload_folder(repo_id=name, folder_path=folder, **options))
+
+
+def _load(cls: type[M], directory: Path, config: Config) -> M:
+    if not isinstance(config.settings, cls.Settings):
+        raise BadInput(f"{directory}: a model of {config.settings.task}; {cls.__name__} expects another task")
+    for name, digest in config.sha256.items():
+        if not (directory / name).exists():
+            raise BadInput(f"{directory / name}: missing; expected a whole model")
+        if _digest(directory / name) != digest:
+            raise BadInput(f"{directory / name}: truncated or changed since it was saved; expected a whole model")
+    vocabulary = Vocabulary.load(directory / VOCABULARY)
+    tokenizer = Tokenizer(config.language, config.lowercase, config.tokenized)
+    model = cls(
+        config.settings, vocabulary, config.labels, tokenizer, prior=config.prior, about=config.about
+    )  # fmt: skip
+    try:
+        model.load_state_dict(load_file(directory / WEIGHTS))
+    except (SafetensorError, RuntimeError) as error:
+        problem = " ".join(str(error).split())
+        raise BadInput(f"{directory / WEIGHTS}: does not go with {CONFIG}: {problem}") from None
+    return model.eval()
+
+
+def _local(name: str | Path) -> Path:
+    """The directory of a model; what is no directory and looks like it is downloaded from the hub."""
+    path = Path(name)
+    if path.is_dir():
+        return path
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)) or path.parent.is_dir():
+        raise BadInput(f"{name}: no such directory; expected one with a model, or a name on the hub (owner/name)")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(str(name)))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        problem = str(error).strip().splitlines()[0]
+        raise BadInput(f"{name}: neither a directory nor to be had from the hub: {problem}") from None
+
+
+def _config(directory: Path) -> Config:
+    path = directory / CONFIG
+    try:
+        values = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise BadInput(f"{path}: missing; expected a directory that holds a model") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: not JSON ({error}); expected the settings of a model") from None
+    found = values.get("format") if isinstance(values, dict) else None
+    if isinstance(found, int) and found > FORMAT:
+        version = values.get("treetext", "a newer version")
+        raise BadInput(f"{path}: saved by treetext {version} in format {found}, expected {FORMAT} or less: upgrade")
+    try:
+        return TypeAdapter(Config).validate_python(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "all of it"
+        raise BadInput(f"{path}: {where}: {first['msg']}; expected the settings of a model") from None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,21 @@
+"""Recipes and fitting."""
+
+from treetext.training._corpus import Corpus, open_corpus
+from treetext.training._evaluate import Evaluation, evaluate, predictions
+from treetext.training._recipe import Recipe, load_recipe, parse_overrides, recipe_names
+from treetext.training._train import Interrupted, new_model, train
+
+__all__ = [
+    "Corpus",
+    "Evaluation",
+    "Interrupted",
+    "Recipe",
+    "evaluate",
+    "load_recipe",
+    "new_model",
+    "open_corpus",
+    "parse_overrides",
+    "predictions",
+    "recipe_names",
+    "train",
+]

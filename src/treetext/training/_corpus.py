@@ -1,0 +1,141 @@
+"""A corpus made ready for a model: encoded once and kept, split, with its vocabulary, its classes and its vectors."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32, Int
+from platformdirs import user_cache_path
+
+from treetext.corpora import Data, fingerprint, read, split_rows
+from treetext.text import UNK, BadInput, Batch, Encoded, Tokenizer, Vocabulary, batch, encode, read_vectors, word2vec
+from treetext.training import _recipe
+
+Progress = Callable[[str, int], object]
+"""Is told what is being done, and how many more items are."""
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The encoded texts, and which of them are for training, development and testing."""
+
+    data: Data
+    encoded: Encoded
+    rows: dict[str, Int[np.ndarray, "_"]]
+    fingerprint: str
+    notes: list[str]
+    """What was left out on the way, and why."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cut the texts into words."""
+        return Tokenizer(self.data.language, self.data.lowercase, self.data.tokenized)
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The labels of the training data: numbers in their order, all else by the alphabet."""
+        found = {self.encoded.label_names[i] for i in np.unique(self.encoded.labels[self.rows["train"]]) if i >= 0}
+        if len(found) < 2:
+            raise BadInput(f"{self.name}: the training data have {len(found)} classes; expected two or more")
+        return sorted(found, key=_in_order)
+
+    def targets(self, classes: list[str]) -> Int[np.ndarray, "rows"]:
+        """The class of each row of the corpus, `UNKNOWN` for labels that are not among the classes."""
+        index = {label: i for i, label in enumerate(classes)}
+        known = np.array([index.get(label, UNKNOWN) for label in self.encoded.label_names] + [UNKNOWN])
+        targets: np.ndarray = known[self.encoded.labels]
+        return targets
+
+    def check_labels(self, classes: list[str], splits: tuple[str, ...] = ("dev", "test")) -> None:
+        """Refuse labels in these splits that no training text has."""
+        targets = self.targets(classes)
+        for split in splits:
+            for row in self.rows[split][targets[self.rows[split]] == UNKNOWN]:
+                label = self.encoded.label(int(row))
+                problem = "no label" if label is None else f"label {label!r} is not among those of the training data"
+                raise BadInput(f"{self.encoded.where(int(row))}: {problem}; expected one of {', '.join(classes)}")
+
+    def vocabulary(self, settings: "_recipe.Vocabulary") -> Vocabulary:
+        """The words that are frequent enough in the training data."""
+        counts = self.encoded.counts(self.rows["train"]).tolist()
+        return Vocabulary.from_counts(dict(zip(self.encoded.lexicon, counts, strict=True)), settings.min_count)
+
+    def vectors(
+        self, settings: "_recipe.Vocabulary", vocabulary: Vocabulary, size: int, seed: int, progress: Progress | None
+    ) -> tuple[Float32[np.ndarray, "words size"] | None, str | None]:
+        """Where the vectors of the words start, None for random ones; and a remark on how many were found."""
+        if settings.vectors == "random":
+            return None, None
+        if settings.vectors == "word2vec":
+            rows = np.concatenate([self.rows["train"], self.rows["dev"]])
+            return word2vec(
+                self.encoded.sentences(rows),
+                size,
+                words=vocabulary.words,
+                skip_gram=settings.skip_gram,
+                window=settings.window,
+                epochs=settings.epochs,
+                seed=seed,
+                progress=partial(progress, "word2vec: sentences") if progress else None,
+            ), None
+        vectors, found = read_vectors(Path(settings.vectors), vocabulary.words, size)
+        return vectors, f"{settings.vectors} has vectors for {found.sum():,} of {len(vocabulary):,} words"
+
+    @property
+    def name(self) -> str:
+        """What to call the corpus in messages."""
+        return self.data.path or self.data.train or self.data.format
+
+
+class Batches:
+    """From rows to tensors, with the words of a vocabulary: what a `DataLoader` calls to collate."""
+
+    def __init__(self, corpus: Corpus, vocabulary: Vocabulary, classes: list[str], finish: Callable[[Batch], Any]):
+        self.encoded, self.targets, self.finish = corpus.encoded, corpus.targets(classes), finish
+        self.ids = np.array(vocabulary.ids(corpus.encoded.lexicon) or [UNK])
+
+    def __call__(self, rows: list[int]) -> Any:
+        """All tensors of a batch."""
+        documents = [(self.ids[self.encoded.words(row)], self.encoded.lengths(row)) for row in rows]
+        return self.finish(batch(documents, self.targets[rows], rows))
+
+
+def open_corpus(data: Data, progress: Progress | None = None, labels: bool = True) -> Corpus:
+    """Read, tokenise and encode a corpus; what was encoded before is taken from the cache."""
+    key, notes = fingerprint(data), list[str]()
+    path = cache() / f"{key if labels else 'unlabelled-' + key}.arrow"
+    note_path = path.with_suffix(".txt")  # written last, so that it says that all is there
+    encoded = _opened(path) if note_path.exists() else None
+    if encoded is None:
+        tokenizer = Tokenizer(data.language, data.lowercase, data.tokenized)
+        told = partial(progress, "reading texts") if progress else None
+        encoded = encode(read(data, notes, labels), tokenizer, path, told)
+        note_path.write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
+    notes = note_path.read_text(encoding="utf-8").splitlines()
+    rows = split_rows(np.array(encoded.split_names)[encoded.splits], data)
+    return Corpus(data, encoded, rows, key, notes)
+
+
+def cache() -> Path:
+    """Where encoded corpora are kept: TREETEXT_CACHE, or where this system keeps such things."""
+    path = Path(os.environ.get("TREETEXT_CACHE") or user_cache_path("treetext"))
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _opened(path: Path) -> Encoded | None:
+    try:
+        return Encoded(path)
+    except BadInput:  # of another version, or damaged: made again
+        return None
+
+
+def _in_order(label: str) -> tuple[int, float, str]:
+    number = re.fullmatch(r"[+-]?\d+(\.\d+)?", label)
+    return (0, float(label), label) if number else (1, 0.0, label)

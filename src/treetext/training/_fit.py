@@ -1,0 +1,84 @@
+"""Fitting, on Lightning."""
+
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lightning.pytorch as pl
+import numpy as np
+import torch
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, RichProgressBar
+from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+
+from treetext.models import Classifier
+from treetext.training._corpus import Corpus
+from treetext.training._module import Curve, Loaders, Module
+from treetext.training._recipe import Recipe
+
+
+class Fitted(NamedTuple):
+    """Which epoch was best, how good it was on dev, and how all epochs went."""
+
+    epoch: int
+    dev: float
+    curve: list[dict[str, Any]]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Lightning's remarks are for its developers; ours say what a user needs."""
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightning")
+        yield
+
+
+@_quiet()
+def fit(
+    model: Classifier, recipe: Recipe, corpus: Corpus, folder: Path, resume: bool, devices: int | str, accelerator: str
+) -> Fitted:
+    """Train, and give the model the weights of the epoch that was best on dev."""
+    rows = corpus.rows["dev"]
+    empty = rows[~model.is_whole(corpus.encoded.sentence_counts[rows])]
+    empty_right = int((corpus.targets(model.labels)[empty] == np.argmax(model.prior)).sum())
+    best = ModelCheckpoint(
+        folder,
+        "best",
+        monitor="dev_accuracy",
+        mode="max",
+        save_last=True,
+        save_on_train_epoch_end=True,
+        enable_version_counter=False,
+    )
+    patience = recipe.training.patience
+    stop = EarlyStopping("dev_accuracy", mode="max", patience=patience, check_on_train_epoch_end=True)
+    curve = Curve()
+    bar = [RichProgressBar(console_kwargs={"stderr": True})] if sys.stderr.isatty() else []
+    run = f"log-{len(list(folder.glob('log-*'))) + 1}"  # a resumed training logs to a folder of its own
+    trainer = pl.Trainer(
+        accelerator=accelerator,
+        devices=devices,
+        max_epochs=recipe.training.epochs,
+        callbacks=[curve, best, stop, *bar],
+        logger=[CSVLogger(folder, "", run), TensorBoardLogger(folder, "", run)],
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+        enable_progress_bar=bool(bar),
+        enable_model_summary=False,
+        log_every_n_steps=1,
+    )
+    module = Module(model, recipe, empty_right, len(empty))
+    last = folder / "last.ckpt" if resume else None
+    try:
+        trainer.fit(module, Loaders(corpus, model, recipe), ckpt_path=last, weights_only=True)
+    except SystemExit:  # what Lightning makes of Ctrl-C
+        raise KeyboardInterrupt from None
+    kept = torch.load(folder / "best.ckpt", map_location="cpu", weights_only=True)
+    model.load_state_dict({name.removeprefix("model."): weights for name, weights in kept["state_dict"].items()})
+    for checkpoint in folder.glob("*.ckpt"):
+        checkpoint.unlink()
+    return Fitted(int(kept["epoch"]) + 1, float(best.best_model_score or 0), curve.epochs)

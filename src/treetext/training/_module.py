@@ -1,0 +1,142 @@
+"""A model as Lightning trains it."""
+
+import sys
+import time
+from typing import Any
+
+import lightning.pytorch as pl
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader
+
+from treetext.models import Classifier
+from treetext.text import LengthBatches
+from treetext.training._corpus import Batches, Corpus
+from treetext.training._optimizers import clip, make_optimizer
+from treetext.training._recipe import Recipe
+
+
+class Module(pl.LightningModule):
+    """Steps, scores and the optimiser. The same seed gives the same weights, also after a pause between epochs."""
+
+    def __init__(self, model: Classifier, recipe: Recipe, empty_right: int, empty: int) -> None:
+        super().__init__()
+        self.model, self.recipe = model, recipe
+        self.empty_right, self.empty = empty_right, empty
+        """Dev texts without words, whose class is that of the prior: how many are right, of how many."""
+        self.right = self.scored = 0
+
+    def on_train_epoch_start(self) -> None:
+        """Dropout starts afresh with each epoch, so that a resumed training goes on as it would have."""
+        torch.manual_seed(hash((self.recipe.seed, self.current_epoch, self.global_rank)) % 2**63)
+
+    def training_step(self, batch: Any, _: int) -> Tensor:
+        """The loss of a batch."""
+        labels = batch.sentences.labels
+        loss = cross_entropy(self.model(batch), labels)
+        self.log("loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(labels))
+        return loss
+
+    def validation_step(self, batch: Any, _: int) -> None:
+        """Count what is right."""
+        labels = batch.sentences.labels
+        self.right += int((self.model(batch).argmax(-1) == labels).sum())
+        self.scored += len(labels)
+
+    def on_validation_epoch_end(self) -> None:
+        """The accuracy on all dev texts, with those that have no words."""
+        counts: Any = self.all_gather(torch.tensor([self.right, self.scored], device=self.device))
+        right, scored = counts.reshape(-1, 2).sum(0)
+        accuracy = (right + self.empty_right) / (scored + self.empty)
+        self.log("dev_accuracy", accuracy.float(), prog_bar=True, rank_zero_only=False)
+        self.right = self.scored = 0
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """The recipe's."""
+        return make_optimizer(self.model, self.recipe.training)
+
+    def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
+        """The recipe's norm, over dense and sparse gradients."""
+        if self.recipe.training.clip is not None:
+            clip(self.model.parameters(), self.recipe.training.clip)
+
+
+class Loaders(pl.LightningDataModule):
+    """Batches of similar length, divided among the devices."""
+
+    def __init__(self, corpus: Corpus, model: Classifier, recipe: Recipe) -> None:
+        super().__init__()
+        self.corpus, self.recipe = corpus, recipe
+        self.collate = Batches(corpus, model.vocabulary, model.labels, model.batch)
+        self.is_whole = model.is_whole(corpus.encoded.sentence_counts)
+
+    def train_dataloader(self) -> "DataLoader[Any]":
+        """The training texts in another order in each epoch."""
+        return self._loader("train", shuffle=True)
+
+    def val_dataloader(self) -> "DataLoader[Any]":
+        """The dev texts, shortest first."""
+        return self._loader("dev", shuffle=False)
+
+    def _loader(self, split: str, shuffle: bool) -> "DataLoader[Any]":
+        rows = self.corpus.rows[split]
+        rows = rows[self.is_whole[rows]]
+        encoded, settings = self.corpus.encoded, self.recipe.training
+        lengths = (encoded.sentence_counts[rows], encoded.sizes[rows])
+        if self.recipe.model.task == "pairs":  # all have two sentences: what is padded is the words of either
+            first = [int(encoded.lengths(row)[0]) for row in rows.tolist()]
+            lengths = (first, lengths[1] - first)
+        batches = LengthBatches(*lengths, settings.batch_size, rows=rows, shuffle=shuffle, seed=self.recipe.seed)
+        world, rank = (self.trainer.world_size, self.trainer.global_rank) if self.trainer else (1, 0)
+        sampler = batches if world == 1 else Share(batches, rank, world, even=shuffle)
+        return DataLoader(range(len(encoded)), batch_sampler=sampler, collate_fn=self.collate)  # type: ignore[arg-type]
+
+
+class Share:
+    """Every so-and-so-many-th batch, for one of several devices; `even` if all must have the same number."""
+
+    def __init__(self, batches: LengthBatches, rank: int, world: int, even: bool) -> None:
+        self.batches, self.rank, self.world, self.even = batches, rank, world, even
+
+    def set_epoch(self, epoch: int) -> None:
+        """Lightning calls it."""
+        self.batches.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        extra = self.world - 1 if self.even else self.world - 1 - self.rank
+        return (len(self.batches) + extra) // self.world
+
+    def __iter__(self) -> Any:
+        mine = list(self.batches)
+        if self.even:
+            mine += mine[: -len(mine) % self.world]
+        return iter(mine[self.rank :: self.world])
+
+
+class Curve(pl.Callback):
+    """Prints a line for each epoch, and keeps what it says: also of the epochs before a pause."""
+
+    def __init__(self) -> None:
+        self.epochs: list[dict[str, Any]] = []
+
+    def on_train_epoch_start(self, *_: Any) -> None:
+        """Start the clock."""
+        self.start = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
+        """Before the checkpoint is written, which is to have this epoch too."""
+        loss, accuracy = (float(trainer.callback_metrics[name]) for name in ("loss", "dev_accuracy"))
+        epoch, seconds = trainer.current_epoch + 1, round(time.perf_counter() - self.start, 2)
+        self.epochs.append({"epoch": epoch, "loss": loss, "dev_accuracy": accuracy, "seconds": seconds})
+        if trainer.is_global_zero:
+            line = f"epoch {epoch:3}: loss {loss:.4f}, dev accuracy {100 * accuracy:.1f}, {seconds:.1f} s"
+            print(line, file=sys.stderr, flush=True)
+
+    def state_dict(self) -> dict[str, Any]:
+        """For the checkpoint."""
+        return {"epochs": self.epochs}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """From the checkpoint."""
+        self.epochs = state["epochs"]

@@ -1,0 +1,75 @@
+"""Optimisers for models whose word vectors have sparse gradients."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from treetext.training._recipe import Training
+
+
+def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
+    """As the settings say; L2 is on weights alone, not on biases, word vectors and root vectors."""
+    words = [p for name, p in model.named_parameters() if name.startswith("embedding.")]
+    others = [p for name, p in model.named_parameters() if not name.startswith("embedding.")]
+    weights, rest = [p for p in others if p.dim() > 1], [p for p in others if p.dim() <= 1]
+    groups = [{"params": weights, "weight_decay": settings.l2}, {"params": rest, "weight_decay": 0.0}]
+    rate = settings.learning_rate
+    match settings.optimizer:
+        case "adagrad":  # as TensorFlow's, which starts from 0.1
+            everything = [*groups, {"params": words, "weight_decay": 0.0}]
+            return torch.optim.Adagrad(everything, lr=rate, initial_accumulator_value=0.1)
+        case "sgd":
+            return torch.optim.SGD([*groups, {"params": words, "weight_decay": 0.0}], lr=rate)
+        case "adam":
+            return Together(torch.optim.Adam(groups, lr=rate), torch.optim.SparseAdam(words, lr=rate))
+        case "adamw":
+            return Together(torch.optim.AdamW(groups, lr=rate), torch.optim.SparseAdam(words, lr=rate))
+
+
+class Together(Optimizer):
+    """Several optimisers, each for some of the parameters, that step together."""
+
+    def __init__(self, *optimizers: Optimizer) -> None:
+        self.optimizers = optimizers
+        super().__init__([group for optimizer in optimizers for group in optimizer.param_groups], {})
+        self._share()
+
+    def _share(self) -> None:
+        """Let all have the same groups and the same state, so that a change of a learning rate reaches its owner."""
+        groups = iter(self.param_groups)
+        for optimizer in self.optimizers:
+            optimizer.param_groups = [next(groups) for _ in optimizer.param_groups]
+            optimizer.state = self.state
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """One step of each."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for optimizer in self.optimizers:
+            optimizer.step()
+        return loss
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take up the state that `state_dict` gave."""
+        super().load_state_dict(state_dict)
+        self._share()
+
+
+@torch.no_grad()
+def clip(parameters: Iterable[nn.Parameter], most: float) -> None:
+    """Scale all gradients such that their norm is at most this; torch's own function takes no sparse ones."""
+    gradients = []
+    for parameter in parameters:
+        if parameter.grad is not None:
+            if parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.coalesce()
+            gradients.append(parameter.grad)
+    values: list[Tensor] = [g.values() if g.is_sparse else g for g in gradients]
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(values)))
+    scale = (most / (norm + 1e-12)).clamp(max=1.0)
+    torch._foreach_mul_(values, scale)
