@@ -5,20 +5,19 @@ PYTHON ?= python3
 RUN := .venv/bin/python -m
 INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help setup demo test test-slow bench format clean
+.PHONY: help setup demo demo-debates test test-slow bench format clean
 
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
 
 setup: .venv/dev .venv/kernels  ## create .venv and install treetext with its tools (nothing to do when up to date)
 
-demo: setup  ## show distributions over trees at work
-	@echo "== The best trees of a sentence, arcs may cross =="
-	@.venv/bin/treetext trees --top 2 examples/trees.json
-	@echo "== The same scores, arcs may not cross =="
-	@.venv/bin/treetext trees --top 1 --projective examples/trees.json
-	@echo "== Where the usual matrix inversion breaks down =="
+demo: setup  ## train a model on generated texts with hidden trees, and show the trees it induced
 	@.venv/bin/python examples/demo.py
+
+demo-debates: setup  ## the same on real speeches: make demo-debates CONVOTE=directory-or-archive
+	@[ -n "$(CONVOTE)" ] || { echo "CONVOTE: missing; expected the directory or archive of convote v1.1" >&2; exit 2; }
+	@.venv/bin/python examples/demo.py --recipe debates/quick --data "$(CONVOTE)" --out models/debates
 
 test: setup  ## lint, types, tests and doctests
 	$(RUN) ruff check .

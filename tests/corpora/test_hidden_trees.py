@@ -20,11 +20,11 @@ ROOT = -1
 SPECS = {
     "default": {},
     "answered": {"task": "answered", "passive": 0.5},
-    "chain": {"task": "chain", "classes": 3, "sentence_depth": 7},
+    "chain": {"task": "chain", "classes": 3, "sentence_depth": 5},
     "deep": {"depth": 6, "passive": 1.0, "crossing": 1.0},
     "long": {"adjectives": (1, 5), "sentences": (2, 12), "topics": 12, "genders": 2},
     "clauses": {"clauses": 2, "passive": 0.5, "depth": 4, "task": "answered"},
-    "tiny": {"stems": 1, "topics": 3, "sentences": (2, 3), "adjectives": (1, 1)},
+    "tiny": {"stems": 1, "topics": 3, "sentences": (1, 3), "adjectives": (1, 1)},
 }
 specs = pytest.mark.parametrize("options", SPECS.values(), ids=SPECS.keys())
 
@@ -54,15 +54,15 @@ def parse_sentence(words):
     for ending in endings:
         if re.fullmatch("ist?(ke)?", ending):
             heads.append(ROOT)
-        elif re.fullmatch("ux|ist?or|[aeiou][nm]", ending):
+        elif re.fullmatch("ux|ist?or|[aeiou]+[nm]", ending):
             heads.append(only("ist?(ke)?"))
-        elif re.fullmatch("[aeiou][nm]or", ending):
+        elif re.fullmatch("[aeiou]+[nm]or", ending):
             heads.append(only("ist?or"))
         elif ending.endswith("al"):
             heads.append(only(ending.removesuffix("al")))
         else:
-            assert re.fullmatch("[aeiou][tdksp]", ending)
-            heads.append(only(f"{ending[0]}[nm](or)?"))
+            assert re.fullmatch("[aeiou]+[tdksp]", ending)
+            heads.append(only(f"{ending[:-1]}[nm](or)?"))
     return heads
 
 
@@ -86,7 +86,7 @@ def agent_property(words, heads, lexicon, classes):
     """What is said of the agent of the main clause; all of its adjectives must agree on it."""
     endings = [split_word(word)[1] for word in words]
     case = "m" if endings[heads.index(ROOT)].startswith("ist") else "n"
-    [agent] = [i for i, ending in enumerate(endings) if re.fullmatch(f"[aeiou]{case}", ending)]
+    [agent] = [i for i, ending in enumerate(endings) if re.fullmatch(f"[aeiou]+{case}", ending)]
     said = set()
     for i in (i for i, head in enumerate(heads) if head == agent):
         [value] = [p for p, stems in enumerate(lexicon.adjectives) if words[i][:5] in stems]
@@ -130,8 +130,7 @@ def test_the_gold_trees_are_trees_of_the_depth_asked_for(options):
     for example in documents(**options):
         assert {Tree.from_heads(heads).height for heads in example.heads} == {spec.depth + spec.clauses - 1}
         heights.add(Tree.from_heads(example.sentence_heads).height)
-    assert max(heights) <= spec.sentence_depth
-    assert max(heights) > 2 or spec.sentences[1] == 3
+    assert max(heights) == min(spec.sentence_depth, spec.sentences[1])
 
 
 @specs
@@ -156,10 +155,9 @@ def test_no_document_comes_twice_even_in_a_tiny_language():
     assert len(texts) == 900
 
 
-@pytest.mark.slow
 def test_a_language_with_too_few_documents_is_an_error():
-    spec = HiddenTrees(train=10**6, stems=1, topics=2, sentences=(2, 2), adjectives=(1, 1), genders=2, crossing=0.0)
-    with pytest.raises(ValueError, match=r"hidden-trees, train \d+: the language has too few documents that differ"):
+    spec = HiddenTrees(stems=1, topics=2, sentences=(1, 1), adjectives=(1, 1), genders=2, crossing=0.0)
+    with pytest.raises(ValueError, match=r"hidden-trees, \w+ \d+: the language has too few documents that differ"):
         for _ in generate(spec):
             pass
 
@@ -176,10 +174,9 @@ def test_the_same_seed_gives_the_same_corpus_in_any_process():
         f"spec = HiddenTrees.model_validate_json({spec.model_dump_json()!r})\n"
         "print(hashlib.sha256(json.dumps(list(generate(spec))).encode()).hexdigest())"
     )
-    for hash_seed in "12":
-        environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        assert run.stdout.strip() == corpus_digest(spec)
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == corpus_digest(spec)
     assert corpus_digest(spec.model_copy(update={"seed": 8})) != corpus_digest(spec)
 
 
@@ -210,15 +207,15 @@ def bag_of_words_accuracy(train, test, longest):
     return model.fit(texts[0], labels[0]).score(texts[1], labels[1])
 
 
-@pytest.mark.parametrize("longest", [1, 2])
 @pytest.mark.parametrize(
-    "options",
+    ("options", "longest"),
     [
-        {},
-        {"crossing": 0.0, "passive": 0.5},
-        {"task": "answered", "clauses": 2},
-        {"task": "chain", "depth": 4},
-        {"stems": 1, "adjectives": (1, 1), "sentences": (2, 2)},
+        ({}, 1),
+        ({}, 2),
+        ({"crossing": 0.0, "passive": 0.5}, 1),
+        ({"task": "answered", "clauses": 2}, 1),
+        ({"task": "chain", "depth": 4}, 1),
+        ({"stems": 1, "adjectives": (1, 1), "sentences": (1, 2)}, 1),
     ],
     ids=str,
 )
@@ -240,24 +237,22 @@ def test_a_higher_crossing_rate_gives_more_crossing_trees():
         assert level[-1] > 0.7
 
 
-def test_the_order_of_sentences_tells_nothing():
-    examples = documents(train=3000, sentences=(5, 5))
+def test_a_free_order_tells_nothing():
+    examples = documents(train=3000, sentences=(5, 5), crossing=1.0)
     places = Counter(example.sentence_heads.index(ROOT) for example in examples)
     assert all(500 < places[place] < 700 for place in range(5))
 
 
 @specs
 def test_the_vocabulary_lists_just_the_forms_that_occur(options):
-    spec = HiddenTrees(**options)
-    vocabulary, seen = spec.vocabulary(), set()
-    for _, example in generate(spec):
-        seen.update(words_of([example]))
+    few = options | {"stems": 1}
+    vocabulary = HiddenTrees(**few).vocabulary()
     assert len(set(vocabulary)) == len(vocabulary)
-    assert seen == set(vocabulary)
+    assert set(words_of(documents(train=500, **few))) == set(vocabulary)
 
 
 def test_the_default_language_is_small():
-    assert len(HiddenTrees().vocabulary()) == 9 + 8 + 4 * 8 * 2 + 2 * 8 * 4 * 2
+    assert len(HiddenTrees().vocabulary()) == 9 + 8 + 10 * 4 * 2 + 2 * 4 * 10 * 2
 
 
 def test_lengths_are_as_asked():
@@ -275,6 +270,30 @@ def test_passive_is_a_share_of_the_clauses():
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        {"classes": 3},
+        {"task": "answered"},
+        {"task": "chain"},
+        {"sentences": (5, 6)},
+        {"sentence_depth": 2},
+        {"clauses": 2},
+        {"adjectives": (1, 3)},
+        {"depth": 4},
+        {"passive": 0.5},
+        {"genders": 9},
+        {"stems": 5},
+        {"topics": 9},
+        {"crossing": 0.4},
+        {"seed": 1},
+    ],
+    ids=str,
+)
+def test_every_parameter_has_an_effect(options):
+    assert [example.text for example in documents(**options)] != [example.text for example in documents()]
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"sentence": (2, 3)}, "sentence\n  Extra inputs are not permitted"),
@@ -287,7 +306,8 @@ def test_passive_is_a_share_of_the_clauses():
         ({"adjectives": (0, 2)}, r"adjectives\n.*the least and the most, from 1 up, as in \[1, 2\], not \[0, 2\]"),
         ({"adjectives": (1, 6)}, "adjectives: a noun has at most 5, not 6"),
         ({"sentences": 5}, "sentences\n  Input should be a valid tuple"),
-        ({"classes": 6}, "6 classes need at least 6 sentences in each document, one for each property, not 5"),
+        ({"classes": 11}, "sentences: 11 classes need at least 6 sentences, with a noun for each property, not 5"),
+        ({"task": "answered", "sentences": (1, 2)}, "sentences: the task answered needs at least 2, not 1"),
         ({"topics": 6}, "topics: 7 sentences need at least 7 topics, not 6"),
         ({"clauses": 2, "genders": 3}, "genders: 4 nouns in a sentence need as many genders, not 3"),
         ({"depth": 2}, "depth\n  Input should be greater than or equal to 3"),
@@ -308,12 +328,12 @@ def test_parameters_survive_json_and_lists_do_for_ranges():
 
 def test_a_hundred_thousand_words_take_less_than_three_seconds():
     # A million in 30 seconds, at this rate; and this with all types checked at run time.
-    start, words = time.perf_counter(), 0
+    start, words = time.process_time(), 0
     for _, example in generate(HiddenTrees(train=10**6, dev=0, test=0)):
         words += sum(map(len, example.text))
         if words >= 100_000:
             break
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_the_examples_of_the_documentation_are_right():

@@ -1,12 +1,12 @@
 """Documents in a small artificial language whose trees are known: only endings and references show them.
 
-The grammar is in docs/hidden-trees.md. Words are drawn before the tree and without a look at the label, which
-then decides only who answers whom: so which words occur says nothing about the label, by construction.
+The grammar is in docs/hidden-trees.md. Which properties a document names is drawn without a look at the label, which
+decides only who has which and who answers whom: so, by construction, a bag of words says nothing about it.
 """
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from itertools import count, product
+from itertools import count, islice, product
 from random import Random
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from treetext.text import Example
 
-ROOT = -1
-GENDERS = "aeiou"
+ROOT = -1  # as in treetext.trees, which this needs nothing else of
+GENDERS = ("a", "e", "i", "o", "u", "ai", "au", "ei", "eu", "oi", "ou", "ui")
 RANKS = "tdksp"  # the first adjective of a noun, the second, …
 SUBJECT, OBJECT = "n", "m"
 ACTIVE, PASSIVE, ASKING = "is", "ist", "ke"
@@ -43,8 +43,8 @@ class HiddenTrees(BaseModel):
     adjectives: Range = Field((1, 2), description="adjectives of a noun, least and most")
     depth: int = Field(3, ge=3, le=8, description="height of a clause: from 4 on, adjectives are modified")
     passive: Share = Field(0.0, description="share of the clauses in the passive, where the object is the agent")
-    genders: int = Field(4, ge=2, le=len(GENDERS), description="genders of nouns")
-    stems: int = Field(8, ge=1, le=500, description="stems of each meaning: the size of the vocabulary")
+    genders: int = Field(10, ge=2, le=len(GENDERS), description="genders of nouns")
+    stems: int = Field(4, ge=1, le=500, description="stems of each meaning: the size of the vocabulary")
     topics: int = Field(8, ge=2, le=1000, description="verbs a sentence can be known by")
     crossing: Share = Field(0.5, description="share of the orders that are free; the others have no crossing arcs")
     seed: int = Field(0, ge=0, description="same seed, same corpus")
@@ -58,22 +58,20 @@ class HiddenTrees(BaseModel):
 
     @model_validator(mode="after")
     def _check_enough(self) -> Self:
-        fewest, most = self.sentences
+        (fewest, most), nouns = self.sentences, 2 * self.clauses
         if self.adjectives[1] > len(RANKS):
             raise ValueError(f"adjectives: a noun has at most {len(RANKS)}, not {self.adjectives[1]}")
-        if 2 * fewest < self.classes:
+        if fewest * nouns < self.classes:
             raise ValueError(
-                f"sentences: {self.classes} classes need at least {(self.classes + 1) // 2} sentences, "
-                f"a noun for each property, not {fewest}"
+                f"sentences: {self.classes} classes need at least {-(-self.classes // nouns)} sentences, "
+                f"with a noun for each property, not {fewest}"
             )
         if self.task == "answered" and fewest == 1:
             raise ValueError("sentences: the task answered needs at least 2, not 1")
         if self.topics < most:
             raise ValueError(f"topics: {most} sentences need at least {most} topics, not {self.topics}")
-        if self.genders < 2 * self.clauses:
-            raise ValueError(
-                f"genders: {2 * self.clauses} nouns in a sentence need as many genders, not {self.genders}"
-            )
+        if self.genders < nouns:
+            raise ValueError(f"genders: {nouns} nouns in a sentence need as many genders, not {self.genders}")
         return self
 
     def vocabulary(self) -> list[str]:
@@ -114,22 +112,22 @@ class _Document(NamedTuple):
 
 
 def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -> _Document:
-    size = rng.randint(*spec.sentences)
+    size, nouns = rng.randint(*spec.sentences), 2 * spec.clauses
     # All properties are as frequent as can be, and the label has no say in which are left over.
     cycle = rng.sample(range(spec.classes), spec.classes)
-    properties = [cycle[i % spec.classes] for i in range(2 * size)]  # of agent and patient, sentence by sentence
+    properties = [cycle[i % spec.classes] for i in range(size * nouns)]  # first those of the first sentence
     topics = rng.sample(range(spec.topics), size)
     while True:
         heads = _sentence_tree(size, spec.sentence_depth, rng)
         rng.shuffle(properties)
-        asking = {"root": ROOT, "answered": rng.randrange(1, size), "chain": rng.randrange(size)}[spec.task]
-        if sum(properties[2 * i] for i in _decisive(spec.task, heads, asking)) % spec.classes == label:
+        asking = ROOT if spec.task == "root" else rng.randrange(spec.task == "answered", size)
+        if sum(properties[nouns * i] for i in _decisive(spec.task, heads, asking)) % spec.classes == label:
             break
     sentences = []
     for i in range(size):
         answered = None if heads[i] == ROOT else topics[heads[i]]
-        roles = properties[2 * i], properties[2 * i + 1]
-        sentences.append(_sentence(spec, lexicon, roles, topics[i], answered, i == asking, rng))
+        said = properties[nouns * i : nouns * (i + 1)]
+        sentences.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
     order = _order(heads, spec.crossing, rng)
     text, word_heads = [sentences[i][0] for i in order], [sentences[i][1] for i in order]
     return _Document(text, word_heads, _reordered(heads, order))
@@ -160,39 +158,38 @@ def _sentence_tree(size: int, height: int, rng: Random) -> list[int]:
 def _sentence(
     spec: HiddenTrees,
     lexicon: "_Lexicon",
-    roles: tuple[int, int],
+    properties: list[int],
     topic: int,
     answered: int | None,
     asks: bool,
     rng: Random,
 ) -> tuple[list[str], list[int]]:
-    """Words in a random order with their heads, for the properties of agent and patient."""
-    words, heads = [""], [ROOT]
-
-    def add(word: str, head: int) -> int:
-        words.append(word)
-        heads.append(head)
-        return len(words) - 1
-
-    add(lexicon.references[answered] if answered is not None else REFERENCE, 0)
-    genders = iter(rng.sample(GENDERS[: spec.genders], 2 * spec.clauses))
-    for mark in ("", SUBORDINATE)[: spec.clauses]:
-        voice = PASSIVE if rng.random() < spec.passive else ACTIVE
+    """Words in a random order with their heads; the properties are those of agent and patient of each clause."""
+    words = [lexicon.topics[topic], REFERENCE if answered is None else lexicon.references[answered]]
+    heads = [ROOT, 0]  # so far, the verb has no ending
+    genders = iter(rng.sample(GENDERS[: spec.genders], len(properties)))
+    for clause, mark in enumerate(("", SUBORDINATE)[: spec.clauses]):
+        verb, voice = 0, PASSIVE if rng.random() < spec.passive else ACTIVE
         if mark:
-            verb = add(rng.choice(lexicon.verbs) + voice + mark, 0)
-            roles = roles[::-1]  # the agents of the two clauses differ, so it matters whose agent one is
+            verb = len(words)
+            words.append(rng.choice(lexicon.verbs) + voice + mark)
+            heads.append(0)
         else:
-            verb, words[0] = 0, lexicon.topics[topic] + voice + ASKING * asks
-        for case, role in zip((SUBJECT, OBJECT), roles if voice == ACTIVE else roles[::-1], strict=True):
-            gender = next(genders)
-            noun = add(rng.choice(lexicon.nouns[gender]) + gender + case + mark, verb)
+            words[0] += voice + ASKING * asks
+        agent_first = properties[2 * clause : 2 * clause + 2]
+        said = agent_first if voice == ACTIVE else agent_first[::-1]
+        for case, value in zip((SUBJECT, OBJECT), said, strict=True):
+            noun, gender = len(words), next(genders)
+            words.append(rng.choice(lexicon.nouns[gender]) + gender + case + mark)
+            heads.append(verb)
             for rank in RANKS[: rng.randint(*spec.adjectives)]:
                 negations = [rng.random() < 0.5 for _ in range(spec.depth - 3)]
-                ending, shown = gender + rank, (role - sum(negations)) % spec.classes
-                head = add(rng.choice(lexicon.adjectives[shown]) + ending, noun)
-                for negates in negations:
-                    ending += MODIFIER
-                    head = add(rng.choice(lexicon.modifiers[negates]) + ending, head)
+                shown = (value - sum(negations)) % spec.classes
+                words.append(rng.choice(lexicon.adjectives[shown]) + gender + rank)
+                heads.append(noun)
+                for level, negates in enumerate(negations, start=1):
+                    words.append(rng.choice(lexicon.modifiers[negates]) + gender + rank + MODIFIER * level)
+                    heads.append(len(words) - 2)
     order = _order(heads, spec.crossing, rng)
     return [words[i] for i in order], _reordered(heads, order)
 
@@ -223,18 +220,14 @@ class _Lexicon:
     """The stems of the language. All have five letters, so that the rest of a word is its ending."""
 
     def __init__(self, spec: HiddenTrees) -> None:
-        stems = _stems()
-
-        def take(number: int) -> list[str]:
-            return [next(stems) for _ in range(number)]
-
+        stems, some = _stems(), spec.stems
         self.spec = spec
-        self.topics = take(spec.topics)
+        self.topics = list(islice(stems, spec.topics))
         self.references = [stem + REFERENCE for stem in self.topics]
-        self.verbs = take(spec.stems)
-        self.nouns = {gender: take(spec.stems) for gender in GENDERS[: spec.genders]}
-        self.adjectives = [take(spec.stems) for _ in range(spec.classes)]
-        self.modifiers = [take(spec.stems) for _ in range(2)]  # those that affirm, those that negate
+        self.verbs = list(islice(stems, some))  # of subordinate clauses
+        self.nouns = {gender: list(islice(stems, some)) for gender in GENDERS[: spec.genders]}
+        self.adjectives = [list(islice(stems, some)) for _ in range(spec.classes)]
+        self.modifiers = [list(islice(stems, some)) for _ in range(2)]  # those that affirm, those that negate
 
     def forms(self) -> Iterator[str]:
         """Every word that a document may hold."""
