@@ -193,7 +193,7 @@ def print_parts(b: Batch, seconds: float) -> None:
     optimizer = make_optimizer(model, Training())
     documents = model.batch(b)
     with torch.no_grad():
-        vectors = [model.embedding(ids) for ids in b.words]
+        vectors = model.embedded(b.words)
         encoded = [model.words.encoder(x, n) for x, n in zip(vectors, b.lengths, strict=True)]
         pooled = torch.cat([model.words(x, n).vectors for x, n in zip(vectors, b.lengths, strict=True)])
         sentences = [pooled[which] for which in documents.groups]
@@ -214,7 +214,7 @@ def print_parts(b: Batch, seconds: float) -> None:
     sentences, encoded_sentences = leaves(sentences), leaves(encoded_sentences)
     steps: dict[str, Step] = {
         "batch (ids to tensors)": lambda: model.batch(batch_again(b)),
-        "embedding and dropout": both_ways(lambda: [model.dropout(model.embedding(ids)) for ids in b.words]),
+        "embedding and dropout": both_ways(lambda: model.embedded(b.words)),
         "LSTMs of words": both_ways(
             lambda: [y for x, n in zip(vectors, b.lengths, strict=True) for y in model.words.encoder(x, n)]
         ),

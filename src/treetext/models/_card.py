@@ -1,13 +1,11 @@
 """The model card: what it is, where it comes from, how good it is, how to use it."""
 
 import json
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from treetext.models._classifier import Classifier
+from treetext.models._classifier import Classifier
 
 
-def card(model: "Classifier") -> str:
+def card(model: Classifier) -> str:
     """A README in Markdown, with the header that the hub reads."""
     about = model.about
     language = model.tokenizer.language
@@ -51,7 +49,7 @@ def card(model: "Classifier") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _use(model: "Classifier") -> str:
+def _use(model: Classifier) -> str:
     text = (
         '("A first sentence.", "A second sentence.")' if model.settings.task == "pairs" else '"Some text. More text."'
     )

@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int
 from torch import Tensor, nn
 
-from treetext.models._files import load, push, save
 from treetext.models._results import Parsed, ParsedSentence, Prediction, Weights
 from treetext.models._settings import ModelSettings
-from treetext.nn import Composed
+from treetext.nn import Composed, Dropout
 from treetext.text import PAD, Batch, Tokenizer, Vocabulary, batch
 from treetext.trees import Tree
 
@@ -58,10 +57,15 @@ class Classifier(nn.Module):
         self.settings, self.vocabulary, self.labels = settings, vocabulary, list(labels)
         self.tokenizer = tokenizer or Tokenizer()
         self.prior = [1 / len(labels)] * len(labels) if prior is None else list(prior)
+        if len(self.prior) != len(labels):
+            raise ValueError(f"prior: expected {len(labels)} probabilities, one for each label, got {len(self.prior)}")
+        if vectors is not None and vectors.shape != (len(vocabulary), settings.embedding):
+            expected = f"{len(vocabulary)} vectors of {settings.embedding} numbers"
+            raise ValueError(f"vectors: expected {expected}, as vocabulary and settings say, got {vectors.shape}")
         self.about = about or {}
         # Sparse gradients: a step changes the vectors of the words in its batch alone.
         self.embedding = nn.Embedding(len(vocabulary), settings.embedding, padding_idx=PAD, sparse=True)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
         with torch.no_grad():
             self.embedding.weight.normal_(0, 0.1)
             if vectors is not None:
@@ -90,6 +94,13 @@ class Classifier(nn.Module):
         """Scores of the classes."""
         return self.score(batch).logits
 
+    def embedded(self, words: list[Int[Tensor, "_ _"]]) -> list[Float[Tensor, "_ _ d"]]:
+        """The vectors of the words of each chunk."""
+        # All at once, so that there is one sparse gradient; and time first, as the memory of an LSTM wants it.
+        flat = self.dropout(self.embedding(torch.cat([ids.T.flatten() for ids in words])))
+        parts = flat.split([ids.numel() for ids in words])
+        return [part.view(*ids.T.shape, -1).transpose(0, 1) for part, ids in zip(parts, words, strict=True)]
+
     @property
     def size(self) -> int:
         """How many parameters there are, without the word vectors."""
@@ -102,7 +113,7 @@ class Classifier(nn.Module):
         each a string or a list of words.
         """
         tokens = self._tokens(texts)
-        found = [self._prediction(self.prior)] * len(texts)
+        found = [self._prediction(self.prior)] * len(tokens)
         for rows, _, scored in self._scored(tokens, batch_size, progress):
             for row, probabilities in zip(rows, _probabilities(scored), strict=True):
                 found[row] = self._prediction(probabilities)
@@ -141,15 +152,21 @@ class Classifier(nn.Module):
 
     def save_pretrained(self, directory: str | Path, *, replace: bool = False) -> None:
         """Write the model to a directory, which appears when it is whole; `replace` one that is already a model."""
+        from treetext.models._files import save  # which imports this module, as do those below
+
         save(self, Path(directory), replace)
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> Self:
         """The model in a directory or, where there is no such directory, the one of that name on the hub."""
+        from treetext.models._files import load
+
         return load(cls, name)
 
     def push_to_hub(self, name: str, **options: Any) -> str:
         """Upload the model to the Hugging Face hub; `options` are those of ``huggingface_hub.upload_folder``."""
+        from treetext.models._files import push
+
         return push(self, name, options)
 
     def _tokens(self, texts: Sequence[Any]) -> list[list[list[str]]]:
@@ -203,6 +220,14 @@ def moved(tensors: Any, device: torch.device) -> Any:
     return type(tensors)(*parts) if isinstance(tensors, tuple) else parts
 
 
+def are_sentences(text: Any) -> bool:
+    """Whether this is a list of sentences, each a string or a list of words."""
+    return isinstance(text, list | tuple) and all(
+        isinstance(side, str) or (isinstance(side, list) and all(isinstance(word, str) for word in side))
+        for side in text
+    )
+
+
 def _probabilities(scored: Scored) -> list[list[float]]:
     probabilities: list[list[float]] = scored.logits.double().softmax(-1).tolist()
     return probabilities
@@ -211,12 +236,13 @@ def _probabilities(scored: Scored) -> list[list[float]]:
 def _similar(rows: list[int], tokens: list[list[list[str]]], batch_size: int) -> Iterator[list[int]]:
     """Batches of texts with about as many sentences, and no more words than fit."""
     words = {row: sum(map(len, tokens[row])) for row in rows}
-    found: list[int] = []
+    found, held = list[int](), 0
     for row in sorted(rows, key=lambda row: (len(tokens[row]), words[row])):
-        if found and (len(found) == batch_size or sum(words[other] for other in found) + words[row] > MOST_WORDS):
+        if found and (len(found) == batch_size or held + words[row] > MOST_WORDS):
             yield found
-            found = []
+            found, held = [], 0
         found.append(row)
+        held += words[row]
     if found:
         yield found
 

@@ -6,10 +6,11 @@ import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
+from torch.nn.functional import embedding
 
-from treetext.models._classifier import Classifier, Scored
+from treetext.models._classifier import Classifier, Scored, are_sentences
 from treetext.models._settings import DocumentSettings
-from treetext.nn import Level
+from treetext.nn import Dropout, Level
 from treetext.text import Batch, chunks
 
 
@@ -36,22 +37,20 @@ class DocumentClassifier(Classifier):
         self.words = Level(settings.embedding, **settings.level("words"))
         self.sentences = Level(self.words.size, **settings.level("sentences"))
         sizes = [self.sentences.size] + [settings.hidden] * settings.layers
-        layers: list[nn.Module] = [nn.Dropout(settings.dropout)]
+        layers: list[nn.Module] = [Dropout(settings.dropout)]
         for size in sizes[:-1]:
-            layers += [nn.Linear(size, settings.hidden), nn.LeakyReLU(), nn.Dropout(settings.dropout)]
+            layers += [nn.Linear(size, settings.hidden), nn.LeakyReLU(), Dropout(settings.dropout)]
         self.classifier = nn.Sequential(*layers, nn.Linear(sizes[-1], len(self.labels)))
 
     def score(self, batch: Documents) -> Scored:
         """Scores of the classes, words and sentences in their contexts."""
-        words = [
-            self.words(self.dropout(self.embedding(ids)), lengths)
-            for ids, lengths in zip(batch.sentences.words, batch.sentences.lengths, strict=True)
-        ]
+        embedded = self.embedded(batch.sentences.words)
+        words = [self.words(x, lengths) for x, lengths in zip(embedded, batch.sentences.lengths, strict=True)]
         vectors = torch.cat([chunk.vectors for chunk in words])
-        sentences = [
-            self.sentences(vectors[which], counts) for which, counts in zip(batch.groups, batch.counts, strict=True)
-        ]
-        documents = torch.cat([group.vectors for group in sentences])[batch.order]
+        gathered = (embedding(which, vectors) for which in batch.groups)  # the gradient of indexing takes longer
+        sentences = [self.sentences(x, counts) for x, counts in zip(gathered, batch.counts, strict=True)]
+        documents = torch.cat([group.vectors for group in sentences])
+        documents = documents.index_select(0, batch.order)
         return Scored(self.classifier(documents), words, sentences)
 
     @staticmethod
@@ -75,6 +74,6 @@ class DocumentClassifier(Classifier):
 
     def tokens(self, text: Any) -> list[list[str]]:
         """The sentences of a text, as words."""
-        if not isinstance(text, str | list):
+        if not isinstance(text, str) and not are_sentences(text):
             raise TypeError(f"expected a string, a list of sentences or a list of lists of words, got {text!r:.40}")
-        return self.tokenizer(text)
+        return self.tokenizer(text if isinstance(text, str) else list(text))

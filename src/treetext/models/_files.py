@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
@@ -15,13 +15,13 @@ from safetensors.torch import load_file, save_file
 
 from treetext import __version__
 from treetext.models._card import card
+from treetext.models._classifier import Classifier
+from treetext.models._documents import DocumentClassifier
+from treetext.models._pairs import PairClassifier
 from treetext.models._settings import AnySettings, Settings
 from treetext.text import BadInput, Tokenizer, Vocabulary
 
-if TYPE_CHECKING:
-    from treetext.models._classifier import Classifier
-
-M = TypeVar("M", bound="Classifier")
+M = TypeVar("M", bound=Classifier)
 FORMAT = 1
 CONFIG, WEIGHTS, VOCABULARY, CARD = "config.json", "model.safetensors", "vocabulary.txt", "README.md"
 
@@ -41,9 +41,10 @@ class Config(Settings):
     sha256: dict[str, str]
 
 
-def save(model: "Classifier", directory: Path, replace: bool) -> None:
+def save(model: Classifier, directory: Path, replace: bool) -> None:
     """Write everything aside first, then move it into place: whatever goes wrong, a model that is there survives."""
     check_free(directory, replace)
+    is_new = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".saving-", dir=directory))
     try:
@@ -65,10 +66,13 @@ def save(model: "Classifier", directory: Path, replace: bool) -> None:
         (aside / CONFIG).write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
         for name in (WEIGHTS, VOCABULARY, CARD, CONFIG):
             os.replace(aside / name, directory / name)
-    except SafetensorError as error:  # also where the disk is full
-        raise OSError(f"{directory}: not saved: {error}") from None
+    except (OSError, SafetensorError) as error:  # such as a full disk
+        problem = getattr(error, "strerror", None) or error
+        raise OSError(f"{directory}: not saved: {problem}; what was there is as it was") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        if is_new and not any(directory.iterdir()):
+            directory.rmdir()
 
 
 def check_free(directory: Path, replace: bool) -> None:
@@ -79,11 +83,8 @@ def check_free(directory: Path, replace: bool) -> None:
         raise BadInput(f"{directory}: already holds a model; expected another directory, or leave to replace it")
 
 
-def load_model(name: str | Path) -> "Classifier":
+def load_model(name: str | Path) -> Classifier:
     """The model in a directory or of a name on the hub, of whatever class it is."""
-    from treetext.models._documents import DocumentClassifier
-    from treetext.models._pairs import PairClassifier
-
     directory = _local(name)
     config = _config(directory)
     return _load(DocumentClassifier if config.settings.task == "documents" else PairClassifier, directory, config)
@@ -95,7 +96,7 @@ def load(cls: type[M], name: str | Path) -> M:
     return _load(cls, directory, _config(directory))
 
 
-def push(model: "Classifier", name: str, options: dict[str, Any]) -> str:
+def push(model: Classifier, name: str, options: dict[str, Any]) -> str:
     """Upload to the hub, and say where it is."""
     from huggingface_hub import HfApi
 
@@ -109,19 +110,21 @@ def push(model: "Classifier", name: str, options: dict[str, Any]) -> str:
 def _load(cls: type[M], directory: Path, config: Config) -> M:
     if not isinstance(config.settings, cls.Settings):
         raise BadInput(f"{directory}: a model of {config.settings.task}; {cls.__name__} expects another task")
-    for name, digest in config.sha256.items():
+    for name in (WEIGHTS, VOCABULARY):
         if not (directory / name).exists():
             raise BadInput(f"{directory / name}: missing; expected a whole model")
-        if _digest(directory / name) != digest:
+        if _digest(directory / name) != config.sha256.get(name):
             raise BadInput(f"{directory / name}: truncated or changed since it was saved; expected a whole model")
     vocabulary = Vocabulary.load(directory / VOCABULARY)
-    tokenizer = Tokenizer(config.language, config.lowercase, config.tokenized)
-    model = cls(
-        config.settings, vocabulary, config.labels, tokenizer, prior=config.prior, about=config.about
-    )  # fmt: skip
     try:
-        model.load_state_dict(load_file(directory / WEIGHTS))
-    except (SafetensorError, RuntimeError) as error:
+        tokenizer = Tokenizer(config.language, config.lowercase, config.tokenized)
+        model = cls(config.settings, vocabulary, config.labels, tokenizer, prior=config.prior, about=config.about)
+    except ValueError as error:
+        raise BadInput(f"{directory / CONFIG}: {error}") from None
+    try:
+        weights = load_file(directory / WEIGHTS)
+        model.to(weights["embedding.weight"].dtype).load_state_dict(weights)
+    except (SafetensorError, RuntimeError, KeyError) as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"{directory / WEIGHTS}: does not go with {CONFIG}: {problem}") from None
     return model.eval()
@@ -135,11 +138,11 @@ def _local(name: str | Path) -> Path:
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)) or path.parent.is_dir():
         raise BadInput(f"{name}: no such directory; expected one with a model, or a name on the hub (owner/name)")
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     try:
-        return Path(snapshot_download(str(name)))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        return Path(snapshot_download(str(name), allow_patterns=[WEIGHTS, VOCABULARY, CARD, CONFIG]))
+    except (HfHubHTTPError, HFValidationError, OSError) as error:
         problem = str(error).strip().splitlines()[0]
         raise BadInput(f"{name}: neither a directory nor to be had from the hub: {problem}") from None
 
@@ -150,6 +153,8 @@ def _config(directory: Path) -> Config:
         values = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise BadInput(f"{path}: missing; expected a directory that holds a model") from None
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}; expected the settings of a model") from None
     except ValueError as error:
         raise BadInput(f"{path}: not JSON ({error}); expected the settings of a model") from None
     found = values.get("format") if isinstance(values, dict) else None

@@ -6,10 +6,11 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import embedding
 
-from treetext.models._classifier import Classifier, Scored
+from treetext.models._classifier import Classifier, Scored, are_sentences
 from treetext.models._settings import PairSettings
-from treetext.nn import Level
+from treetext.nn import Dropout, Level
 from treetext.text import Batch
 
 
@@ -48,12 +49,10 @@ class PairClassifier(Classifier):
 
     def score(self, batch: Pairs) -> Scored:
         """Scores of the classes, and words in their contexts."""
-        words = [
-            self.words(self.dropout(self.embedding(ids)), lengths)
-            for ids, lengths in zip(batch.sentences.words, batch.sentences.lengths, strict=True)
-        ]
+        embedded = self.embedded(batch.sentences.words)
+        words = [self.words(x, lengths) for x, lengths in zip(embedded, batch.sentences.lengths, strict=True)]
         flat = torch.cat([chunk.words.flatten(0, 1) for chunk in words])
-        first, second = flat[batch.first.words], flat[batch.second.words]
+        first, second = (embedding(side.words, flat) for side in (batch.first, batch.second))
         alignment = self.align(first) @ self.align(second).mT
         compared = (
             self._compared(first, second, alignment, batch.first.real, batch.second.real),
@@ -87,15 +86,15 @@ class PairClassifier(Classifier):
 
     def tokens(self, text: Any) -> list[list[str]]:
         """The two sentences, as words; fewer if one has none."""
-        if isinstance(text, str) or len(text) != 2 or not all(isinstance(side, str | list) for side in text):
+        if not are_sentences(text) or len(text) != 2:
             raise TypeError(f"expected two sentences, each a string or a list of words, got {text!r:.40}")
         return self.tokenizer(list(text))
 
 
 def _perceptron(inputs: int, hidden: int, dropout: float) -> nn.Sequential:
     return nn.Sequential(
-        nn.Dropout(dropout), nn.Linear(inputs, hidden), nn.ReLU(),
-        nn.Dropout(dropout), nn.Linear(hidden, hidden), nn.ReLU(),
+        Dropout(dropout), nn.Linear(inputs, hidden), nn.ReLU(),
+        Dropout(dropout), nn.Linear(hidden, hidden), nn.ReLU(),
     )  # fmt: skip
 
 

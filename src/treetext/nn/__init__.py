@@ -5,6 +5,7 @@ What stands past the length has no influence on anything real; what comes out th
 """
 
 from treetext.nn._attention import KINDS, Attended, Attention
+from treetext.nn._dropout import Dropout
 from treetext.nn._encoders import BiLSTM, Encoded, Feedforward
 from treetext.nn._level import ENCODERS, Composed, Level
 from treetext.nn._pooling import POOLINGS, pool
@@ -17,6 +18,7 @@ __all__ = [
     "Attention",
     "BiLSTM",
     "Composed",
+    "Dropout",
     "Encoded",
     "Feedforward",
     "Level",

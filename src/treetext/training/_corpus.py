@@ -84,7 +84,8 @@ class Corpus:
                 seed=seed,
                 progress=partial(progress, "word2vec: sentences") if progress else None,
             ), None
-        vectors, found = read_vectors(Path(settings.vectors), vocabulary.words, size)
+        vectors, found = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
+        vectors[~found] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~found), size))
         return vectors, f"{settings.vectors} has vectors for {found.sum():,} of {len(vocabulary):,} words"
 
     @property
@@ -96,7 +97,9 @@ class Corpus:
 class Batches:
     """From rows to tensors, with the words of a vocabulary: what a `DataLoader` calls to collate."""
 
-    def __init__(self, corpus: Corpus, vocabulary: Vocabulary, classes: list[str], finish: Callable[[Batch], Any]):
+    def __init__(
+        self, corpus: Corpus, vocabulary: Vocabulary, classes: list[str], finish: Callable[[Batch], Any]
+    ) -> None:
         self.encoded, self.targets, self.finish = corpus.encoded, corpus.targets(classes), finish
         self.ids = np.array(vocabulary.ids(corpus.encoded.lexicon) or [UNK])
 

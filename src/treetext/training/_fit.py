@@ -1,6 +1,7 @@
 """Fitting, on Lightning."""
 
 import logging
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -45,25 +46,21 @@ def fit(
     rows = corpus.rows["dev"]
     empty = rows[~model.is_whole(corpus.encoded.sentence_counts[rows])]
     empty_right = int((corpus.targets(model.labels)[empty] == np.argmax(model.prior)).sum())
-    best = ModelCheckpoint(
-        folder,
-        "best",
-        monitor="dev_accuracy",
-        mode="max",
-        save_last=True,
-        save_on_train_epoch_end=True,
-        enable_version_counter=False,
-    )
+    # Lightning's own save_last would be written only along with a new best.
+    always: Any = {"save_on_train_epoch_end": True, "enable_version_counter": False}
+    best = ModelCheckpoint(folder, "best", monitor="dev_accuracy", mode="max", **always)
+    last = ModelCheckpoint(folder, "last", **always)
     patience = recipe.training.patience
-    stop = EarlyStopping("dev_accuracy", mode="max", patience=patience, check_on_train_epoch_end=True)
+    stop = _Stop("dev_accuracy", mode="max", patience=patience, check_on_train_epoch_end=True)
     curve = Curve()
     bar = [RichProgressBar(console_kwargs={"stderr": True})] if sys.stderr.isatty() else []
     run = f"log-{len(list(folder.glob('log-*'))) + 1}"  # a resumed training logs to a folder of its own
     trainer = pl.Trainer(
         accelerator=accelerator,
         devices=devices,
+        strategy="auto" if devices in (1, "1") else "ddp_spawn",  # what comes after the fit is done once, here
         max_epochs=recipe.training.epochs,
-        callbacks=[curve, best, stop, *bar],
+        callbacks=[curve, stop, best, last, *bar],
         logger=[CSVLogger(folder, "", run), TensorBoardLogger(folder, "", run)],
         num_sanity_val_steps=0,
         use_distributed_sampler=False,
@@ -72,13 +69,22 @@ def fit(
         log_every_n_steps=1,
     )
     module = Module(model, recipe, empty_right, len(empty))
-    last = folder / "last.ckpt" if resume else None
+    handler = signal.getsignal(signal.SIGINT)
+    path = folder / "last.ckpt" if resume else None
     try:
-        trainer.fit(module, Loaders(corpus, model, recipe), ckpt_path=last, weights_only=True)
-    except SystemExit:  # what Lightning makes of Ctrl-C
+        trainer.fit(module, Loaders(corpus, model, recipe), ckpt_path=path, weights_only=True)
+    except SystemExit:  # what Lightning makes of Ctrl-C, which it ignores from then on
+        signal.signal(signal.SIGINT, handler)
         raise KeyboardInterrupt from None
-    kept = torch.load(folder / "best.ckpt", map_location="cpu", weights_only=True)
+    kept, ended = (torch.load(folder / f"{name}.ckpt", "cpu", weights_only=True) for name in ("best", "last"))
     model.load_state_dict({name.removeprefix("model."): weights for name, weights in kept["state_dict"].items()})
-    for checkpoint in folder.glob("*.ckpt"):
-        checkpoint.unlink()
-    return Fitted(int(kept["epoch"]) + 1, float(best.best_model_score or 0), curve.epochs)
+    epoch, epochs = int(kept["epoch"]) + 1, ended["callbacks"][curve.state_key]["epochs"]
+    return Fitted(epoch, epochs[epoch - 1]["dev_accuracy"], epochs)
+
+
+class _Stop(EarlyStopping):
+    """Early stopping that has also stopped when what it ended is resumed, to be saved."""
+
+    def on_train_start(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
+        """Stop again."""
+        trainer.should_stop = self.wait_count >= self.patience

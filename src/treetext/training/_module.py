@@ -1,17 +1,19 @@
 """A model as Lightning trains it."""
 
+import math
 import sys
 import time
 from typing import Any
 
 import lightning.pytorch as pl
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
 from treetext.models import Classifier
-from treetext.text import LengthBatches
+from treetext.text import BadInput, LengthBatches
 from treetext.training._corpus import Batches, Corpus
 from treetext.training._optimizers import clip, make_optimizer
 from treetext.training._recipe import Recipe
@@ -29,12 +31,18 @@ class Module(pl.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """Dropout starts afresh with each epoch, so that a resumed training goes on as it would have."""
-        torch.manual_seed(hash((self.recipe.seed, self.current_epoch, self.global_rank)) % 2**63)
+        seeds = np.random.SeedSequence([self.recipe.seed, self.current_epoch, self.global_rank])
+        torch.manual_seed(int(seeds.generate_state(1)[0]))
+        # Lightning tells samplers only, not batch samplers.
+        self.trainer.train_dataloader.batch_sampler.set_epoch(self.current_epoch)  # type: ignore[union-attr]
 
     def training_step(self, batch: Any, _: int) -> Tensor:
         """The loss of a batch."""
         labels = batch.sentences.labels
-        loss = cross_entropy(self.model(batch), labels)
+        try:
+            loss = cross_entropy(self.model(batch), labels)
+        except ValueError:  # trees have found scores that are no numbers
+            raise diverged(self.current_epoch + 1) from None
         self.log("loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(labels))
         return loss
 
@@ -88,9 +96,14 @@ class Loaders(pl.LightningDataModule):
             first = [int(encoded.lengths(row)[0]) for row in rows.tolist()]
             lengths = (first, lengths[1] - first)
         batches = LengthBatches(*lengths, settings.batch_size, rows=rows, shuffle=shuffle, seed=self.recipe.seed)
+        if self.trainer:  # the first batches are drawn before on_train_epoch_start, also where a training is resumed
+            batches.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)  # type: ignore[attr-defined]
         world, rank = (self.trainer.world_size, self.trainer.global_rank) if self.trainer else (1, 0)
-        sampler = batches if world == 1 else Share(batches, rank, world, even=shuffle)
-        return DataLoader(range(len(encoded)), batch_sampler=sampler, collate_fn=self.collate)  # type: ignore[arg-type]
+        share: Any = Share(batches, rank, world, even=shuffle)
+        # With a generator of its own: a loader draws a number whenever it starts, which must not change the dropout.
+        own = torch.Generator()
+        every = range(len(encoded))
+        return DataLoader(every, batch_sampler=share, collate_fn=self.collate, generator=own)  # type: ignore[arg-type]
 
 
 class Share:
@@ -100,7 +113,7 @@ class Share:
         self.batches, self.rank, self.world, self.even = batches, rank, world, even
 
     def set_epoch(self, epoch: int) -> None:
-        """Lightning calls it."""
+        """From now on, give the batches of this epoch."""
         self.batches.set_epoch(epoch)
 
     def __len__(self) -> int:
@@ -128,6 +141,8 @@ class Curve(pl.Callback):
         """Before the checkpoint is written, which is to have this epoch too."""
         loss, accuracy = (float(trainer.callback_metrics[name]) for name in ("loss", "dev_accuracy"))
         epoch, seconds = trainer.current_epoch + 1, round(time.perf_counter() - self.start, 2)
+        if not math.isfinite(loss):
+            raise diverged(epoch)
         self.epochs.append({"epoch": epoch, "loss": loss, "dev_accuracy": accuracy, "seconds": seconds})
         if trainer.is_global_zero:
             line = f"epoch {epoch:3}: loss {loss:.4f}, dev accuracy {100 * accuracy:.1f}, {seconds:.1f} s"
@@ -140,3 +155,9 @@ class Curve(pl.Callback):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """From the checkpoint."""
         self.epochs = state["epochs"]
+
+
+def diverged(epoch: int) -> BadInput:
+    """What to say when the weights have grown beyond all bounds."""
+    remedy = "a lower training.learning_rate, or training.clip"
+    return BadInput(f"epoch {epoch}: the loss is not a number any more; expected one: try {remedy}")

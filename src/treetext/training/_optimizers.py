@@ -1,6 +1,7 @@
 """Optimisers for models whose word vectors have sparse gradients."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from treetext.training._recipe import Training
 
 def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
     """As the settings say; L2 is on weights alone, not on biases, word vectors and root vectors."""
+    torch.sparse.check_sparse_tensor_invariants.disable()  # as by default, but torch warns where nobody has said so
     words = [p for name, p in model.named_parameters() if name.startswith("embedding.")]
     others = [p for name, p in model.named_parameters() if not name.startswith("embedding.")]
     weights, rest = [p for p in others if p.dim() > 1], [p for p in others if p.dim() <= 1]
@@ -19,8 +21,8 @@ def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
     rate = settings.learning_rate
     match settings.optimizer:
         case "adagrad":  # as TensorFlow's, which starts from 0.1
-            everything = [*groups, {"params": words, "weight_decay": 0.0}]
-            return torch.optim.Adagrad(everything, lr=rate, initial_accumulator_value=0.1)
+            both = partial(torch.optim.Adagrad, lr=rate, initial_accumulator_value=0.1)
+            return Together(both(groups, fused=True), both(words))  # fused takes no sparse gradients
         case "sgd":
             return torch.optim.SGD([*groups, {"params": words, "weight_decay": 0.0}], lr=rate)
         case "adam":
@@ -44,7 +46,7 @@ class Together(Optimizer):
             optimizer.param_groups = [next(groups) for _ in optimizer.param_groups]
             optimizer.state = self.state
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step of each."""
         loss = None
         if closure is not None:

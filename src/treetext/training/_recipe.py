@@ -140,7 +140,7 @@ def _merged(values: dict[str, Any], where: str) -> dict[str, Any]:
     """``base = [...]`` names recipes of the package whose values hold where this one has none, the last one first."""
     bases = values.pop("base", [])
     found: dict[str, Any] = {}
-    for base in [bases] if isinstance(bases, str) else bases:
+    for base in bases if isinstance(bases, list) else [bases]:
         if not (RECIPES / f"{base}.toml").is_file():
             raise BadInput(f"{where}: base: no recipe {base!r}; `treetext recipes` lists those of the package")
         _update(found, _based(base))
@@ -167,7 +167,8 @@ def _set(values: dict[str, Any], key: str, value: Any) -> None:
 
 def _explained(error: ValidationError) -> str:
     """The first problem, and for an unknown key the nearest known one."""
-    first = error.errors()[0]
+    errors = error.errors()
+    first = next((problem for problem in errors if problem["type"] == "extra_forbidden"), errors[0])
     loc = [str(part) for part in first["loc"] if part not in ("documents", "pairs")]
     where = ".".join(loc) or "recipe"
     if first["type"] == "extra_forbidden":

@@ -58,9 +58,9 @@ def train(
     start = time.perf_counter()
     try:
         fitted = fit(model, found, corpus, out / "training", resume, devices, accelerator)
+        test = evaluate(model, corpus, "test") if len(corpus.rows["test"]) else None
     except KeyboardInterrupt:
         raise Interrupted(_how_to_resume(out / "training")) from None
-    test = evaluate(model, corpus, "test") if len(corpus.rows["test"]) else None
     model.about = {
         "recipe_name": found.name,
         "recipe": found.model_dump(mode="json"),
@@ -74,6 +74,8 @@ def train(
         "scores": {"dev": fitted.dev, **({"test": test.accuracy} if test else {})},
     }
     model.save_pretrained(out, replace=True)
+    for checkpoint in (out / "training").glob("*.ckpt"):  # until here, a training that could not be saved goes on
+        checkpoint.unlink()
     return model
 
 
