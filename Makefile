@@ -5,7 +5,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python -m
 INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help setup demo demo-debates test test-slow bench format clean
+.PHONY: help setup demo demo-debates test test-slow bench bench-training format clean
 
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
@@ -30,6 +30,9 @@ test-slow: setup  ## the tests that take minutes
 
 bench: .venv/bench  ## compare accuracy, speed and memory with other libraries, into docs/benchmarks.md
 	.venv/bin/python benchmarks/trees.py | tee docs/benchmarks.md
+
+bench-training: setup  ## speed and memory of training, into docs/training-speed.md
+	.venv/bin/python benchmarks/training.py | tee docs/training-speed.md
 
 format: setup  ## format the code and apply safe fixes
 	$(RUN) ruff format .

@@ -180,7 +180,6 @@ class Classifier(nn.Module):
                 raise type(error)(f"texts[{i}]: {error}") from None
         return found
 
-    @torch.inference_mode()
     def _scored(
         self, tokens: list[list[list[str]]], batch_size: int, progress: Progress | None
     ) -> Iterator[tuple[list[int], Any, Scored]]:
@@ -197,7 +196,9 @@ class Classifier(nn.Module):
                 documents = [self._ids(tokens[row]) for row in rows]
                 tensors = self.batch(batch(documents, np.full(len(rows), -1), rows))
                 tensors = moved(tensors, self.embedding.weight.device)
-                yield rows, tensors, self.score(tensors)
+                with torch.inference_mode():
+                    scored = self.score(tensors)
+                yield rows, tensors, scored
                 if progress:
                     progress(len(rows))
         finally:
