@@ -42,7 +42,9 @@ def test_of_an_untrained_model_words_and_sentences_are_compared(corpus):
     found = gold_recovery(model, corpus)
     assert set(found) == {"words", "sentences"}
     gold = [corpus.encoded.sentence_heads(row).tolist() for row in corpus.rows["test"].tolist()]
-    trees = [parsed.tree.heads for parsed in model.parse([corpus.encoded.document(r) for r in corpus.rows["test"]])]
+    trees = [
+        parsed.tree.heads for parsed in model.parse([corpus.encoded.document(r) for r in corpus.rows["test"].tolist()])
+    ]
     right = [a == b for pair in zip(gold, trees, strict=True) for a, b in zip(*pair, strict=True)]
     assert found["sentences"]["found"].directed == pytest.approx(np.mean(right))
 
