@@ -15,7 +15,7 @@ from treetext.models._results import Parsed, ParsedSentence, Prediction, Weights
 from treetext.models._settings import ModelSettings
 from treetext.nn import Composed, Dropout
 from treetext.text import PAD, Batch, Tokenizer, Vocabulary, batch
-from treetext.trees import Tree
+from treetext.trees import Tree, TreeDistribution
 
 Decoding = Literal["marginals", "log-marginals", "scores"]
 Progress = Callable[[int], object]
@@ -257,19 +257,17 @@ def _trees(
         if chunk.marginals is None:
             found += [(None, None)] * len(sizes)
             continue
-        heads = _heads(chunk, decode)
+        trees: Sequence[Tree | None] = [None] * len(sizes) if chunk.trees is None else _decoded(chunk.trees, decode)
         arcs, roots = (x.float().cpu().numpy() for x in chunk.marginals)
         for i, n in enumerate(sizes.tolist()):
-            tree = None if heads is None else Tree.from_heads(heads[i][:n], chunk.trees.single_root)
-            found.append((tree, Weights(arcs[i, :n, :n].copy(), roots[i, :n].copy())))
+            found.append((trees[i], Weights(arcs[i, :n, :n].copy(), roots[i, :n].copy())))
     return found
 
 
-def _heads(chunk: Composed, decode: Decoding) -> list[list[int]] | None:
-    trees = chunk.trees
-    if trees is None:
-        return None
+def _decoded(trees: TreeDistribution, decode: Decoding) -> Sequence[Tree]:
+    single_root = trees.single_root
     if decode == "log-marginals":
-        trees = type(trees)(*(p.log() for p in trees.marginals), trees.lengths, trees.single_root)
-    heads: list[list[int]] = (trees.mbr() if decode == "marginals" else trees.mode()).tolist()
-    return heads
+        arcs, roots = trees.marginals
+        trees = type(trees)(arcs.log(), roots.log(), trees.lengths, single_root)
+    heads = trees.mbr() if decode == "marginals" else trees.mode()
+    return [Tree.from_heads(each, single_root) for each in heads]

@@ -123,7 +123,7 @@ class Share:
     def __iter__(self) -> Any:
         mine = list(self.batches)
         if self.even:
-            mine += mine[: -len(mine) % self.world]
+            mine += (mine * self.world)[: -len(mine) % self.world]
         return iter(mine[self.rank :: self.world])
 
 

@@ -13,7 +13,8 @@ from treetext.training._recipe import Training
 
 def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
     """As the settings say; L2 is on weights alone, not on biases, word vectors and root vectors."""
-    torch.sparse.check_sparse_tensor_invariants.disable()  # as by default, but torch warns where nobody has said so
+    # As by default, but torch warns where nobody has said so.
+    torch.sparse.check_sparse_tensor_invariants.disable()  # type: ignore[no-untyped-call]
     words = [p for name, p in model.named_parameters() if name.startswith("embedding.")]
     others = [p for name, p in model.named_parameters() if not name.startswith("embedding.")]
     weights, rest = [p for p in others if p.dim() > 1], [p for p in others if p.dim() <= 1]

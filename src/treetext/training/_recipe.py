@@ -16,6 +16,7 @@ from treetext.models import AnySettings, Settings
 from treetext.text import BadInput
 
 RECIPES = files("treetext.training") / "recipes"
+TASKS = ("documents", "pairs")
 
 
 class Vocabulary(Settings):
@@ -144,6 +145,7 @@ def _merged(values: dict[str, Any], where: str) -> dict[str, Any]:
         if not (RECIPES / f"{base}.toml").is_file():
             raise BadInput(f"{where}: base: no recipe {base!r}; `treetext recipes` lists those of the package")
         _update(found, _based(base))
+    found.pop("paper", None)  # is the score of that recipe alone
     _update(found, values)
     return found
 
@@ -169,8 +171,8 @@ def _explained(error: ValidationError) -> str:
     """The first problem, and for an unknown key the nearest known one."""
     errors = error.errors()
     first = next((problem for problem in errors if problem["type"] == "extra_forbidden"), errors[0])
-    loc = [str(part) for part in first["loc"] if part not in ("documents", "pairs")]
-    where = ".".join(loc) or "recipe"
+    loc = [str(part) for part in first["loc"]]
+    where = ".".join(part for part in loc if part not in TASKS) or "recipe"
     if first["type"] == "extra_forbidden":
         known = _keys(loc[:-1])
         near = get_close_matches(loc[-1], known, n=1, cutoff=0.5)
@@ -188,6 +190,9 @@ def _keys(sections: Sequence[str]) -> list[str]:
     schema = TypeAdapter(Recipe).json_schema()
     found = [schema]
     for section in sections:
+        if section in TASKS:  # the settings of this task, among those of both
+            found = [node for node in found if node["properties"]["task"]["const"] == section]
+            continue
         found = [part for node in found for part in _resolved(schema, node.get("properties", {}).get(section, {}))]
     return sorted({key for node in found for key in node.get("properties", {})})
 

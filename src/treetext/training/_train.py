@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,10 @@ def _check_same(recipe: Recipe, out: Path) -> Recipe:
     folder = out / "training"
     if not (folder / "last.ckpt").exists():
         raise BadInput(f"{folder}: no checkpoint to resume from; expected a training that was interrupted")
+    try:
+        torch.load(folder / "last.ckpt", "cpu", weights_only=True, mmap=True)
+    except (EOFError, RuntimeError, UnpicklingError):
+        raise BadInput(f"{folder / 'last.ckpt'}: damaged; expected a whole checkpoint, or --replace") from None
     started = load_recipe(folder / "recipe.json")
     mine, theirs = recipe.model_dump(mode="json"), started.model_dump(mode="json")
     if mine != theirs:

@@ -1,4 +1,4 @@
-"""The command line: a thin face over the library. Only the commands import what is slow to import."""
+"""`treetext trees`: distributions over the trees of scored sentences."""
 
 import json
 import math
@@ -10,27 +10,9 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
-from treetext import __version__
-
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+from treetext.cli._common import branches, refuse
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"treetext {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Probability distributions over dependency trees."""
-
-
-@app.command()
 def trees(
     file: Annotated[Path, typer.Argument(help="A JSON or JSON Lines file; - is standard input.")] = Path("-"),
     projective: Annotated[bool, typer.Option("--projective", help="Only trees without crossings.")] = False,
@@ -92,7 +74,6 @@ def _show(result: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-    from rich.tree import Tree as Branch
 
     labels, arcs, roots = _labels(result["words"]), result["marginals"]["arcs"], result["marginals"]["roots"]
     console = Console(highlight=False)
@@ -101,13 +82,8 @@ def _show(result: dict[str, Any]) -> None:
         p, shape = math.exp(tree["log_prob"]), "projective" if tree["projective"] else "non-projective"
         console.print(f"\nTree {rank}: probability {p:.4f}, height {tree['height']}, {shape}")
         marginals = [roots[j] if head < 0 else arcs[head][j] for j, head in enumerate(tree["heads"])]
-        branches = [Branch(Text(f"{label} ({p:.2f})")) for label, p in zip(labels, marginals, strict=True)]
-        for branch, head in zip(branches, tree["heads"], strict=True):
-            if head >= 0:
-                branches[head].children.append(branch)
-        for branch, head in zip(branches, tree["heads"], strict=True):
-            if head < 0:
-                console.print(branch)
+        shown = [f"{label} ({p:.2f})" for label, p in zip(labels, marginals, strict=True)]
+        console.print(*branches(shown, tree["heads"]), sep="\n")
 
     table = Table("word", "root", "likeliest parents", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for j, label in enumerate(labels):
@@ -197,5 +173,4 @@ def _shown(value: Any) -> str:
 
 
 def _refuse(where: str, problem: object) -> NoReturn:
-    print(f"treetext: {where}: {problem}", file=sys.stderr)
-    raise typer.Exit(2)
+    refuse(f"{where}: {problem}")

@@ -12,7 +12,7 @@ import pytest
 
 from treetext import __version__
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "trees.json"
 PAIR = '{"arcs": [[0, 1], [2, 0]], "roots": [0, 0]}'
 
@@ -176,7 +176,7 @@ def test_bad_options(arguments):
 
 
 def test_readme_shows_what_the_command_prints():
-    blocks = re.findall(r"```console\n\$ treetext (.*)\n([^`]*)```", (ROOT / "README.md").read_text())
+    blocks = re.findall(r"```console\n\$ treetext (trees .*)\n([^`]*)```", (ROOT / "README.md").read_text())
     assert blocks
     for arguments, printed in blocks:
         shown = [line.rstrip() for line in output(*arguments.split()).splitlines()]

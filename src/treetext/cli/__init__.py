@@ -1,0 +1,36 @@
+"""The command line: a thin face over the library. Only the commands import what is slow to import."""
+
+from typing import Annotated
+
+import typer
+
+from treetext import __version__
+from treetext.cli._common import Commands
+from treetext.cli._data import data, recipes
+from treetext.cli._texts import parse, predict
+from treetext.cli._train import evaluate, train
+from treetext.cli._trees import trees
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
+for command in (train, evaluate, predict, parse, recipes, data, trees):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> bool:
+    if wanted:
+        print(f"treetext {__version__}")
+        raise typer.Exit
+    return wanted
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Text classifiers that induce dependency trees: of words in sentences, and of sentences in documents."""

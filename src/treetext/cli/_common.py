@@ -1,0 +1,196 @@
+"""What the commands share: how they refuse, how they show progress and tables, how they find their data."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+    from rich.table import Table
+    from rich.tree import Tree
+
+    from treetext.training import Recipe
+
+DataOption = Annotated[
+    str | None, typer.Option("--data", metavar="PATH", help="The data: a file, a directory or an archive.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Replace a value of the recipe, as in model.hidden=125; repeatable."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+TABLES = ("csv", "tsv", "jsonl", "parquet")
+
+
+class Commands(TyperGroup):
+    """All commands: what they refuse is one line, and a pipe that closes early or Ctrl-C is no error of theirs."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # here, where a closed pipe is still dealt with
+            return result
+        except BrokenPipeError:
+            raise  # nobody reads on: dealt with by typer
+        except OSError as error:
+            problem = error.strerror or error
+            room = "is there room where the model and the cache of corpora (TREETEXT_CACHE) go?"
+            refuse(f"{error.filename}: {problem}" if error.filename is not None else f"{problem}; {room}")
+        except ValueError as error:
+            if not _is_ours(error):
+                raise
+            refuse(error)
+        except KeyboardInterrupt:
+            stop("stopped")
+
+
+def refuse(problem: object) -> NoReturn:
+    """Say in one line what is wrong, and end."""
+    print(f"treetext: {problem}", file=sys.stderr)
+    raise typer.Exit(2)
+
+
+def stop(message: object) -> NoReturn:
+    """End as processes do that Ctrl-C interrupts."""
+    print(f"treetext: {message}", file=sys.stderr)
+    raise typer.Exit(130)
+
+
+def note(line: str) -> None:
+    """Say something on the side: on standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def load(
+    source: "str | Recipe", data: str | None, settings: Sequence[str] | None, more: dict[str, Any] | None = None
+) -> "Recipe":
+    """A recipe with the data and the settings of the options; the ending of a file says which kind of table it is."""
+    from treetext.text import BadInput
+    from treetext.training import load_recipe, parse_overrides
+
+    overrides = {**(more or {}), **parse_overrides(settings or [])}
+    if data is None:
+        try:
+            return load_recipe(source, overrides)
+        except BadInput as error:
+            raise BadInput(f"{error}; give it with --data" if ": data: path: " in str(error) else error) from None
+    recipe = load_recipe(
+        source, {**overrides, **dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
+    )
+    found, ending = recipe.data.format, file_format(data)
+    if ending in (None, found) or "data.format" in overrides or (found, ending) == ("snli", "jsonl"):
+        return recipe
+    if found not in TABLES:
+        raise BadInput(
+            f"{data}: {recipe.name} reads {found}; expected such data, a recipe for your own files as documents/both,"
+            f" or --set data.format={ending}"
+        )
+    return load_recipe(recipe, {"data.format": ending})
+
+
+def file_format(path: str | Path) -> str | None:
+    """The kind of table that the ending of a file says, if it says one."""
+    ending = Path(path).name.removesuffix(".gz").rpartition(".")[2].lower()
+    return ending if ending in TABLES else None
+
+
+class Bars:
+    """Counts on the terminal while something long is done; nothing where standard error is no terminal."""
+
+    def __init__(self) -> None:
+        self._bars: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def more(self, what: str, done: int) -> None:
+        """So many more are done."""
+        if self._bars is not None:
+            if what not in self._tasks:
+                self._tasks[what] = self._bars.add_task(what, total=None)
+            self._bars.start()
+            self._bars.advance(self._tasks[what], done)
+
+    def say(self, line: str) -> None:
+        """A remark, after which something else may have the terminal."""
+        if self._bars is not None:
+            self._bars.stop()
+        note(line)
+
+
+@contextmanager
+def progress() -> Iterator[Bars]:
+    """Bars for a while."""
+    bars = Bars()
+    if not sys.stderr.isatty():
+        yield bars
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f}"), TimeElapsedColumn())
+    bars._bars = Progress(*columns, console=Console(stderr=True), transient=True)
+    try:
+        yield bars
+    finally:
+        bars._bars.stop()
+
+
+def table(*headers: str, numbers: Sequence[str] = ()) -> "Table":
+    """A plain table; the columns in `numbers` are set flush right."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for header in headers:
+        made.add_column(header, justify="right" if header in numbers else "left")
+    return made
+
+
+def show(*parts: object) -> None:
+    """Print tables and text; where no terminal sets a width, as wide as they are."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    if console.is_terminal:
+        console.print(*parts, sep="\n")
+        return
+    console.width = 10_000
+    with console.capture() as printed:
+        console.print(*parts, sep="\n")
+    print("\n".join(line.rstrip() for line in printed.get().splitlines()))
+
+
+def branches(labels: Sequence[str], heads: Sequence[int]) -> "list[Tree]":
+    """A drawing of a tree, one for each root."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    found = [Tree(Text(label)) for label in labels]
+    for branch, head in zip(found, heads, strict=True):
+        if head >= 0:
+            found[head].children.append(branch)
+    return [branch for branch, head in zip(found, heads, strict=True) if head < 0]
+
+
+def show_json(value: object) -> None:
+    """One line of JSON."""
+    print(json.dumps(value, ensure_ascii=False))
+
+
+def percent(share: float | None) -> str:
+    """A share as the paper writes it."""
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether treetext raised it to refuse something; anything else is a mistake of ours, to be seen in full."""
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__name__")).startswith("treetext.")

@@ -1,0 +1,274 @@
+"""`treetext predict` and `treetext parse`: texts in, labels and trees out, as a stream."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treetext.cli._common import JsonOption, branches, file_format, note, progress, show, show_json
+from treetext.cli._common import table as new_table
+
+if TYPE_CHECKING:
+    from treetext.models import Classifier, Parsed, Prediction
+
+STDIN = Path("-")
+AT_ONCE = 256
+"""Texts in memory: enough for batches of similar length."""
+
+
+class Input(StrEnum):
+    """How texts come."""
+
+    LINES = "lines"
+    CSV = "csv"
+    TSV = "tsv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+class Output(StrEnum):
+    """How trees go."""
+
+    JSONL = "jsonl"
+    CONLLU = "conllu"
+
+
+class Decode(StrEnum):
+    """Which tree is the best."""
+
+    MARGINALS = "marginals"
+    LOG_MARGINALS = "log-marginals"
+    SCORES = "scores"
+
+
+Model = Annotated[str, typer.Argument(help="The directory of a model, or its name on the hub.")]
+File = Annotated[
+    Path, typer.Argument(help="A text a line, for pairs two with a tab in between; or a table. - is standard input.")
+]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="The column of the text in a table; for pairs, give it twice."),
+]
+From = Annotated[
+    Input | None, typer.Option("--input", help="What FILE is; by its ending unless told, and lines on standard input.")
+]
+
+
+def predict(
+    model: Model,
+    file: File = STDIN,
+    text: Text = None,
+    kind: From = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Label texts.
+
+    They keep their order; each becomes a line of JSON or, on a terminal, of a table.
+
+    A text without words gets the label that was most frequent in training.
+    """
+    from treetext.models import load_model
+
+    loaded = load_model(model)
+    first = True
+    for texts, found in _stream(loaded, file, text, kind, loaded.predict):
+        if as_json or not sys.stdout.isatty():
+            for prediction in found:
+                show_json(prediction._asdict())
+        else:
+            _show(texts, found, loaded.labels, header=first)
+        first = False
+
+
+def parse(
+    model: Model,
+    file: File = STDIN,
+    text: Text = None,
+    kind: From = None,
+    output: Annotated[
+        Output | None, typer.Option("--format", help="What to print: jsonl unless told; on a terminal, a drawing.")
+    ] = None,
+    decode: Annotated[
+        Decode, typer.Option(help="Best by the sum of what, over the arcs of a tree.")
+    ] = Decode.MARGINALS,
+    weights: Annotated[bool, typer.Option("--weights", help="In jsonl, also the marginals behind the trees.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to, instead of standard output.")] = None,
+) -> None:
+    """Show the trees that a model induces.
+
+    In CoNLL-U, documents are numbered as they come; one without words has no sentence to print.
+    """
+    from treetext.models import load_model
+
+    loaded = load_model(model)
+    drawn = output is None and out is None and sys.stdout.isatty()
+    number = 0
+    with _opened(out) as stream:
+        for _, found in _stream(loaded, file, text, kind, lambda texts: loaded.parse(texts, decode.value)):
+            for parsed in found:
+                number += 1
+                if drawn:
+                    _draw(parsed)
+                elif output == Output.CONLLU:
+                    stream.write(parsed.to_conllu(str(number)))
+                else:
+                    stream.write(_json(parsed, weights) + "\n")
+
+
+def _stream(
+    model: "Classifier",
+    file: Path,
+    columns: list[str] | None,
+    kind: Input | None,
+    run: Callable[[list[Any]], list[Any]],
+) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Some texts at a time, with what the model says of them."""
+    from treetext.text import BadInput
+
+    notes: list[str] = []
+    texts = _texts(model, file, columns, kind, notes)
+    typed = file == STDIN and sys.stdin.isatty()
+    if typed:
+        note("Reading from the keyboard, a text a line; end with Ctrl-D.")
+    done = empty = 0
+    with progress() as bars:
+        while some := list(islice(texts, 1 if typed else AT_ONCE)):
+            tokens = [model.tokens(text) for text in some]
+            whole = [model.is_whole(len(sentences)) for sentences in tokens]
+            # Cut into words once; the model takes them as they are.
+            yield some, run([words if fit else text for text, words, fit in zip(some, tokens, whole, strict=True)])
+            sys.stdout.flush()
+            done, empty = done + len(some), empty + whole.count(False)
+            if not sys.stdout.isatty():
+                bars.more("texts", len(some))
+    for line in notes:
+        note(line)
+    if not done:
+        raise BadInput(f"{_name(file)}: empty; expected at least one text")
+    if empty:
+        label = model.labels[max(range(len(model.prior)), key=model.prior.__getitem__)]
+        note(f"{empty:,} of {done:,} texts without words: labelled as most texts in training, {label}")
+
+
+def _texts(
+    model: "Classifier", file: Path, columns: list[str] | None, kind: Input | None, notes: list[str]
+) -> Iterator[Any]:
+    """The texts of a file, whatever it is."""
+    from treetext.corpora import Data, read
+    from treetext.text import BadInput
+
+    pairs = model.settings.task == "pairs"
+    found = kind or (file_format(file) if file != STDIN else None) or Input.LINES
+    if found == Input.LINES:
+        if columns:
+            raise BadInput(
+                f"--text {columns[0]}: {_name(file)} has no columns; expected --input csv, tsv, jsonl or parquet"
+            )
+        yield from _lines(file, pairs)
+        return
+    names = columns or _columns(model, pairs)
+    if len(names) != 1 + pairs:
+        raise BadInput(f"--text: {len(names)} columns; expected {'two, for pairs of sentences' if pairs else 'one'}")
+    path = "/dev/stdin" if file == STDIN else str(file)
+    data = Data(format=found, test=path, text=names[0], second=names[1] if pairs else None)
+    for _, example in read(data, notes, labels=False):
+        yield example.text
+
+
+def _lines(file: Path, pairs: bool) -> Iterator[Any]:
+    from treetext.corpora._files import existing, lines, opened
+    from treetext.text import BadInput
+
+    with nullcontext(sys.stdin.buffer) if file == STDIN else opened(existing(str(file))) as stream:
+        for number, line in lines(stream, _name(file)):
+            text = line.removesuffix("\n").removesuffix("\r")
+            if not pairs:
+                yield text
+                continue
+            sides = text.split("\t") if text.strip() else ["", ""]
+            if len(sides) != 2:
+                problem = f"{len(sides)} fields; expected two sentences with a tab in between"
+                raise BadInput(f"{_name(file)}, line {number}: {problem}")
+            yield sides
+
+
+def _columns(model: "Classifier", pairs: bool) -> list[str]:
+    """The columns that the model was trained on, where it was a table."""
+    from treetext.corpora._data import TABLES
+
+    data = model.about.get("recipe", {}).get("data", {})
+    if data.get("format") in TABLES:
+        return [data["text"], *([data["second"]] if pairs else [])]
+    if data.get("format") == "snli":
+        return ["sentence1", "sentence2"]
+    return ["premise", "hypothesis"] if pairs else ["text"]
+
+
+def _name(file: Path) -> str:
+    return "standard input" if file == STDIN else str(file)
+
+
+def _line(text: Any) -> str:
+    """The beginning of a text, fit for a line of a table."""
+    if isinstance(text, list):
+        text = " ".join(part if isinstance(part, str) else " ".join(part) for part in text)
+    return " ".join(str(text)[:1000].split())
+
+
+def _show(texts: list[Any], found: "list[Prediction]", labels: list[str], header: bool) -> None:
+    """A table, or a part of it: all parts have the same widths, and each text is on one line."""
+    from rich.console import Console
+    from rich.text import Text as Plain
+
+    table = new_table("label", "probability", "text", numbers=["probability"])
+    table.show_header = header
+    used = 0
+    for column, least in zip(table.columns, (max(5, *map(len, labels)), len("probability")), strict=False):
+        column.min_width, column.no_wrap = least, True
+        used += least + 2
+    for text, prediction in zip(texts, found, strict=True):
+        line = Plain(_line(text))
+        line.truncate(max(10, Console().width - used), overflow="ellipsis")
+        table.add_row(Plain(prediction.label), f"{prediction.probability:.3f}", line)
+    show(table)
+
+
+def _json(parsed: "Parsed", weights: bool) -> str:
+    values = parsed.to_dict()
+    if not weights:
+        for part in (values, *values["sentences"]):
+            del part["weights"]
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _draw(parsed: "Parsed") -> None:
+    """The label, the tree over the sentences, and the trees over the words."""
+    parts: list[object] = [f"{parsed.label} ({parsed.probability:.3f})"]
+    texts = [" ".join(sentence.words) for sentence in parsed.sentences]
+    if parsed.tree and len(texts) > 1:
+        parts += branches(texts, parsed.tree.heads)
+    for text, sentence in zip(texts, parsed.sentences, strict=True):
+        parts += ["", text, *(branches(sentence.words, sentence.tree.heads) if sentence.tree else [])]
+    show(*parts, "")
+
+
+@contextmanager
+def _opened(out: Path | None) -> Iterator[IO[str]]:
+    """A file that appears when all of it is written, or standard output."""
+    if out is None:
+        yield sys.stdout
+        return
+    aside = out.with_name(f"{out.name}.{os.getpid()}.partial")
+    try:
+        with aside.open("w", encoding="utf-8") as stream:
+            yield stream
+        aside.replace(out)
+    finally:
+        aside.unlink(missing_ok=True)

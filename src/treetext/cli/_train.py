@@ -1,0 +1,198 @@
+"""`treetext train` and `treetext evaluate`."""
+
+from enum import StrEnum
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treetext.cli._common import DataOption, JsonOption, SetOption, load, note, percent, progress, show, show_json, stop
+from treetext.cli._common import table as new_table
+
+if TYPE_CHECKING:
+    from treetext.models import Classifier
+    from treetext.training import Recipe
+
+MODELS = Path("models")
+
+
+class Accelerator(StrEnum):
+    """Where to train."""
+
+    CPU = "cpu"
+    GPU = "gpu"
+    AUTO = "auto"
+
+
+class Split(StrEnum):
+    """A part of a corpus."""
+
+    TRAIN = "train"
+    DEV = "dev"
+    TEST = "test"
+
+
+def train(
+    recipe: Annotated[str, typer.Argument(help="A recipe by its name (see `treetext recipes`) or a TOML file.")],
+    data: DataOption = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to save the model; models/RECIPE unless told.")
+    ] = None,
+    settings: SetOption = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Of weights, dropout and the order of batches.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Start again, in place of what DIR holds.")] = False,
+    devices: Annotated[int, typer.Option(min=1, metavar="N", help="How many to train on.")] = 1,
+    accelerator: Annotated[Accelerator, typer.Option(help="What to train on.")] = Accelerator.CPU,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a model by a recipe.
+
+    The best epoch by dev accuracy is saved, with its scores.
+
+    Your own file of texts and labels: treetext train documents/both --data reviews.csv --set data.label=stars
+    """
+    from treetext.training import Interrupted
+    from treetext.training import train as train_model
+
+    found = load(recipe, data, settings, {} if seed is None else {"seed": seed})
+    out = out or MODELS / found.name.replace("/", "-")
+    with progress() as bars:
+        try:
+            model = train_model(
+                found,
+                out,
+                resume=resume,
+                replace=replace,
+                devices=devices,
+                accelerator=accelerator.value,
+                progress=bars.more,
+                say=bars.say,
+            )
+        except Interrupted as stopped:
+            stop(stopped)
+    result = _result(model, found, out)
+    if as_json:
+        show_json(result)
+    else:
+        _show(result, model)
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(help="The directory of a model, or its name on the hub.")],
+    data: DataOption = None,
+    split: Annotated[
+        Split | None, typer.Option(help="Which part of the data: test unless told; of a file by --data, all of it.")
+    ] = None,
+    settings: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a model on labelled texts.
+
+    They are those that its recipe set apart for testing, or others by --data."""
+    from treetext.models import load_model
+    from treetext.training import evaluate as score
+    from treetext.training import open_corpus
+
+    loaded = load_model(model)
+    found, part = _data(loaded, data, settings, split), split or Split.TEST
+    with progress() as bars:
+        corpus = open_corpus(found.data, bars.more)
+        evaluation = score(loaded, corpus, part, bars.more)
+    for line in corpus.notes:
+        note(line)
+    counts = [sum(row) for row in evaluation.confusion]
+    result = {"model": model, "data": corpus.name, "fingerprint": corpus.fingerprint, **evaluation._asdict()}
+    result["majority"] = max(counts) / evaluation.documents
+    if as_json:
+        show_json(result)
+        return
+    about = new_table("", "")
+    about.show_header = False
+    about.add_row("data", f"{corpus.name}, {part}")
+    about.add_row("texts", f"{evaluation.documents:,}")
+    about.add_row("without words", f"{evaluation.empty:,} (predicted: the most frequent class)")
+    about.add_row("accuracy", percent(evaluation.accuracy))
+    about.add_row("largest class", percent(result["majority"]))
+    headers = [f"as {label}" for label in evaluation.labels]
+    confusion = new_table("", *headers, "texts", "right", numbers=[*headers, "texts", "right"])
+    for i, (label, row, count) in enumerate(zip(evaluation.labels, evaluation.confusion, counts, strict=True)):
+        confusion.add_row(label, *map(str, row), str(count), percent(row[i] / count if count else None))
+    show(about, "\nHow many texts of each class were taken for which", confusion)
+
+
+def _data(model: "Classifier", data: str | None, settings: list[str] | None, split: Split | None) -> "Recipe":
+    """What to evaluate on, cut into words as the model's own texts."""
+    from treetext.corpora._data import ENDINGS
+    from treetext.text import BadInput
+    from treetext.training import load_recipe
+
+    for setting in settings or []:
+        if not setting.startswith("data."):
+            raise BadInput(
+                f"--set {setting}: the model is as it is; expected a setting of the data, as in data.label=stars"
+            )
+    base = _recipe(model)
+    if data is None and isinstance(base, str):
+        raise BadInput("the model does not say what it was trained on; expected --data")
+    cut = model.tokenizer
+    words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
+    found = load(base, data, settings, words)
+    if data and split is None and found.data.format in ENDINGS and Path(data).is_file():
+        return load_recipe(found, {"data.path": None, "data.test": data})
+    return found
+
+
+def _recipe(model: "Classifier") -> "Recipe | str":
+    """The recipe that a model was trained by or, where it has none that is valid, one for any file."""
+    from pydantic import ValidationError
+
+    from treetext.training import Recipe
+
+    try:
+        return Recipe.model_validate(model.about.get("recipe"))
+    except ValidationError:
+        return "pairs/nonprojective" if model.settings.task == "pairs" else "documents/both"
+
+
+def _result(model: "Classifier", recipe: "Recipe", out: Path) -> dict[str, Any]:
+    scores = model.about["scores"]
+    return {
+        "recipe": recipe.name,
+        "seed": recipe.seed,
+        "dev": scores["dev"],
+        "test": scores.get("test"),
+        "paper": recipe.paper,
+        "majority": max(model.prior),
+        "epoch": model.about["epoch"],
+        "seconds": model.about["seconds"],
+        "documents": model.about["documents"],
+        "labels": model.labels,
+        "out": str(out),
+    }
+
+
+def _show(result: dict[str, Any], model: "Classifier") -> None:
+    table = new_table("", "")
+    table.show_header = False
+    table.add_row("dev accuracy", percent(result["dev"]))
+    if result["test"] is not None:
+        table.add_row("test accuracy", percent(result["test"]))
+    if result["paper"] is not None:
+        table.add_row("the paper's test accuracy", f"{result['paper']:.1f}")
+    table.add_row("most frequent class (train)", percent(result["majority"]))
+    table.add_row("best epoch", str(result["epoch"]))
+    table.add_row("seconds", str(result["seconds"]))
+    table.add_row("saved in", result["out"])
+    where = quote(result["out"])
+    text = (
+        r"printf 'One sentence.\tAnother one.\n'" if model.settings.task == "pairs" else "echo 'Some text. More text.'"
+    )
+    show(
+        table,
+        "\nWhat to try next:",
+        f"  treetext evaluate {where}",
+        f"  {text} | treetext predict {where}",
+        f"  {text} | treetext parse {where} --format conllu",
+    )

@@ -1,0 +1,96 @@
+import json
+import shutil
+
+import pytest
+
+from tests.cli.running import CORPUS, invoke, options, refusal
+from treetext.models import load_model
+
+
+def evaluated(*arguments):
+    return json.loads(invoke("evaluate", *arguments, "--json").stdout)
+
+
+def test_scores_are_those_of_training(model):
+    result = evaluated(model)
+    assert result["accuracy"] == load_model(model).about["scores"]["test"]
+    assert (result["split"], result["documents"], result["empty"]) == ("test", CORPUS["data.hidden_trees.test"], 0)
+    assert sum(map(sum, result["confusion"])) == 30
+    assert result["majority"] == 0.5
+    right = sum(result["confusion"][i][i] for i in range(2))
+    assert result["accuracy"] == right / 30
+    assert evaluated(model, "--split", "train")["documents"] == 60
+
+
+def test_table(model):
+    printed = invoke("evaluate", model).stdout
+    result = evaluated(model)
+    assert f"accuracy       {100 * result['accuracy']:.1f}\n" in printed
+    for label, row in zip(result["labels"], result["confusion"], strict=True):
+        [line] = [line for line in printed.splitlines() if line.startswith(f"{label} ")]
+        assert line.split()[1:4] == [*map(str, row), str(sum(row))]
+
+
+def test_other_generated_texts(model):
+    other = evaluated(model, *options({"data.hidden_trees.seed": 9, "data.hidden_trees.test": 40}))
+    assert other["documents"] == 40
+    assert other["fingerprint"] != evaluated(model)["fingerprint"]
+
+
+def test_all_of_a_file_or_its_split(pair_model, pair_file):
+    assert evaluated(pair_model)["documents"] == 6, "the tenth that was set apart"
+    assert evaluated(pair_model, "--data", pair_file)["documents"] == 60
+    assert evaluated(pair_model, "--data", pair_file, "--split", "dev")["documents"] == 6
+
+
+def test_file_of_another_format_and_columns(model, tmp_path):
+    rows = [{"body": "some text", "answer": "p1"}, {"body": "", "answer": "p2"}, {"body": None, "answer": "p1"}]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = options({"data.format": "jsonl", "data.text": "body", "data.label": "answer"})
+    result = evaluated(model, "--data", tmp_path / "mine.jsonl", *settings)
+    assert (result["documents"], result["empty"]) == (3, 2)
+    assert "2 (predicted: the most frequent class)" in invoke(
+        "evaluate", model, "--data", tmp_path / "mine.jsonl", *settings
+    ).stdout  # fmt: skip
+
+
+def test_model_without_a_recipe(model, tmp_path):
+    bare = load_model(model)
+    bare.about = {}
+    bare.save_pretrained(tmp_path / "bare")
+    assert refusal("evaluate", tmp_path / "bare") == "the model does not say what it was trained on; expected --data"
+    (tmp_path / "mine.csv").write_text("text,label\nsome text,p1\n")
+    assert evaluated(tmp_path / "bare", "--data", tmp_path / "mine.csv")["documents"] == 1
+
+
+def test_refusals(model, pair_model, pair_file, tmp_path):
+    assert "expected a setting of the data" in refusal("evaluate", model, "--set", "model.hidden=3")
+    assert "data.txt: unknown; did you mean text?" in refusal("evaluate", model, "--set", "data.txt=a")
+    assert "generated, not read" in refusal("evaluate", model, "--data", pair_file)
+    (tmp_path / "test.csv").write_text(pair_file.read_text())
+    message = refusal("evaluate", pair_model, "--data", tmp_path, "--split", "dev")
+    assert message == f"{tmp_path}: no dev data; expected one of the splits that there are: test"
+    path = tmp_path / "odd.csv"
+    path.write_text("premise,hypothesis,label\na,b,same\na,b,odd\n")
+    message = refusal("evaluate", pair_model, "--data", path)
+    assert f"{path}, row 3: label 'odd' is not among those of the training data; expected one of other, same" in message
+    path.write_text("premise,label\na,same\n")
+    assert "no column called 'hypothesis'" in refusal("evaluate", pair_model, "--data", path)
+    invoke("evaluate", model, "--split", "nonsense", code=2)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "predict", "parse"])
+def test_bad_models(command, model, tmp_path):
+    assert "nowhere: no such directory" in refusal(command, tmp_path / "nowhere")
+    assert "config.json: missing; expected a directory that holds a model" in refusal(command, tmp_path)
+    bad = tmp_path / "bad"
+    shutil.copytree(model, bad)
+    (bad / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes()[:-100])
+    assert "model.safetensors: truncated or changed" in refusal(command, bad)
+    (bad / "model.safetensors").unlink()
+    assert "model.safetensors: missing; expected a whole model" in refusal(command, bad)
+    config = json.loads((bad / "config.json").read_text())
+    (bad / "config.json").write_text(json.dumps({**config, "format": 99, "treetext": "9.1"}))
+    assert "saved by treetext 9.1 in format 99, expected 1 or less: upgrade" in refusal(command, bad)
+    (bad / "config.json").write_text(json.dumps(config)[:50])
+    assert "config.json: not JSON" in refusal(command, bad)

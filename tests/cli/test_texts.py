@@ -1,0 +1,188 @@
+"""Labels and trees for texts."""
+
+import gzip
+import json
+import os
+import pty
+import shlex
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.cli.running import command, environment, invoke, refusal, run
+from treetext.models import load_model
+from treetext.trees import Tree
+
+TEXTS = [
+    "One sentence here. Another one.",
+    "",
+    "A much longer text, with many more words in its only sentence",
+    "short",
+]
+LINES = "".join(f"{text}\n" for text in TEXTS)
+
+
+def objects(printed):
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def test_predictions_are_those_of_the_model_in_the_order_of_the_texts(model):
+    done = invoke("predict", model, stdin=LINES)
+    expected = load_model(model).predict(TEXTS)
+    assert [found["label"] for found in objects(done.stdout)] == [prediction.label for prediction in expected]
+    for found, prediction in zip(objects(done.stdout), expected, strict=True):
+        assert found["probability"] == pytest.approx(prediction.probability, abs=1e-6)
+        assert found["probabilities"] == pytest.approx(prediction.probabilities, abs=1e-6)
+
+
+def test_texts_without_words_are_counted(model):
+    done = invoke("predict", model, stdin="some text\n\n   \n")
+    assert done.stderr == "2 of 3 texts without words: labelled as most texts in training, p1\n"
+    assert (
+        objects(done.stdout)[1]["probabilities"] == objects(done.stdout)[2]["probabilities"] == {"p1": 0.5, "p2": 0.5}
+    )
+    assert invoke("predict", model, stdin="some text\n").stderr == ""
+
+
+def test_many_texts_keep_their_order(model):
+    texts = [" ".join(["word"] * (1 + i * 37 % 11)) for i in range(600)]
+    found = objects(invoke("parse", model, stdin="\n".join(texts)).stdout)
+    assert [len(parsed["sentences"][0]["words"]) for parsed in found] == [len(text.split()) for text in texts]
+
+
+@pytest.mark.parametrize("ending", [".txt", "", ".csv", ".tsv", ".jsonl", ".csv.gz"])
+def test_files(ending, model, tmp_path):
+    written = {
+        ".txt": LINES,
+        "": LINES,
+        ".csv": "id,text\n" + "".join(f'{i},"{text}"\n' for i, text in enumerate(TEXTS)),
+        ".tsv": "id\ttext\n" + "".join(f"{i}\t{text}\n" for i, text in enumerate(TEXTS)),
+        ".jsonl": "".join(json.dumps({"text": text}) + "\n" for text in TEXTS),
+    }[ending.removesuffix(".gz")].encode()
+    path = tmp_path / f"texts{ending}"
+    path.write_bytes(gzip.compress(written) if ending.endswith(".gz") else written)
+    assert invoke("predict", model, path).stdout == invoke("predict", model, stdin=LINES).stdout
+
+
+def test_columns_by_name(model, tmp_path):
+    (tmp_path / "texts.csv").write_text("text,body\nno,some text\n")
+    expected = invoke("predict", model, stdin="some text").stdout
+    assert invoke("predict", model, tmp_path / "texts.csv", "--text", "body").stdout == expected
+
+
+def test_table_from_standard_input(model):
+    rows = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()
+    done = run("predict", model, "--input", "jsonl", stdin=rows)
+    assert done.returncode == 0
+    found = objects(done.stdout.decode())
+    expected = objects(invoke("predict", model, stdin=LINES).stdout)
+    assert [row["label"] for row in found] == [row["label"] for row in expected]
+
+
+def test_columns_of_training_are_the_default(pair_model, pair_file, tmp_path):
+    labels = [found["label"] for found in objects(invoke("predict", pair_model, pair_file).stdout)]
+    assert len(labels) == 60
+    lines = [line.rsplit(",", 1)[0].replace(",", "\t") for line in pair_file.read_text().splitlines()[1:]]
+    assert [found["label"] for found in objects(invoke("predict", pair_model, stdin="\n".join(lines)).stdout)] == labels
+    (tmp_path / "pairs.jsonl").write_text(json.dumps({"a": "the a sleeps", "b": "a b sleeps"}))
+    invoke("predict", pair_model, tmp_path / "pairs.jsonl", "--text", "a", "--text", "b")
+
+
+def test_pairs_with_an_empty_side_are_counted(pair_model):
+    done = invoke("predict", pair_model, stdin="one\ttwo\n\n\ttwo\n")
+    assert "2 of 3 texts without words" in done.stderr
+    assert len(objects(done.stdout)) == 3
+
+
+def test_parse_has_trees(model):
+    done = invoke("parse", model, stdin=LINES)
+    expected = load_model(model).parse(TEXTS)
+    for found, parsed in zip(objects(done.stdout), expected, strict=True):
+        assert found["heads"] == (parsed.tree and list(parsed.tree.heads))
+        assert [sentence["words"] for sentence in found["sentences"]] == [s.words for s in parsed.sentences]
+        assert [sentence["heads"] for sentence in found["sentences"]] == [list(s.tree.heads) for s in parsed.sentences]
+        assert "weights" not in found
+    weighted = objects(invoke("parse", model, "--weights", stdin=LINES).stdout)[0]
+    assert sum(weighted["weights"]["roots"]) == pytest.approx(1, abs=1e-5)
+    assert len(weighted["sentences"][0]["weights"]["arcs"]) == len(weighted["sentences"][0]["words"])
+
+
+@pytest.mark.parametrize("decode", ["marginals", "log-marginals", "scores"])
+def test_conllu_says_the_same_as_json(decode, model):
+    blocks = invoke("parse", model, "--format", "conllu", "--decode", decode, stdin=LINES).stdout.split("\n\n")[:-1]
+    found = objects(invoke("parse", model, "--decode", decode, stdin=LINES).stdout)
+    sentences = [sentence for parsed in found for sentence in parsed["sentences"]]
+    assert [list(Tree.from_conllu(block).heads) for block in blocks] == [sentence["heads"] for sentence in sentences]
+    assert [line for block in blocks for line in block.splitlines() if line.startswith("# newdoc")] == [
+        f"# newdoc id = {number}" for number in (1, 3, 4)
+    ], "documents keep their numbers where one has no words"
+
+
+def test_output_file_appears_when_it_is_whole(model, tmp_path):
+    out = tmp_path / "trees.jsonl"
+    done = invoke("parse", model, "--out", out, stdin=LINES)
+    assert done.stdout == ""
+    assert out.read_text() == invoke("parse", model, stdin=LINES).stdout
+    before = out.read_bytes()
+    (tmp_path / "bad.txt").write_bytes(b"fine\n" * 300 + b"\xff\n")
+    assert "bad.txt, line 301: not UTF-8" in refusal("parse", model, tmp_path / "bad.txt", "--out", out)
+    assert out.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.txt", "trees.jsonl"]
+
+
+def test_refusals(model, pair_model, tmp_path):
+    path = tmp_path / "texts.csv"
+    assert f"{path}: no such file or directory" in refusal("predict", model, path)
+    assert "texts.txt: no such file or directory" in refusal("predict", model, tmp_path / "texts.txt")
+    assert refusal("predict", model, stdin="") == "standard input: empty; expected at least one text"
+    path.write_text("")
+    assert "texts.csv: empty" in refusal("predict", model, path)
+    path.write_text("body,id\na,1\n")
+    assert "no column called 'text'; expected one, and there are 'body', 'id'" in refusal("predict", model, path)
+    assert "--text: 2 columns; expected one" in refusal("predict", model, path, "--text", "body", "--text", "id")
+    assert "--text: 1 columns; expected two" in refusal("predict", pair_model, path, "--text", "body")
+    assert "standard input has no columns; expected --input csv" in refusal("predict", model, "--text", "a", stdin="a")
+    assert "line 2: 1 fields; expected two sentences" in refusal("predict", pair_model, stdin="a\tb\nonly one\n")
+    assert "expected a file that can be read" in refusal("predict", model, tmp_path)
+    assert "No such file or directory" in refusal("parse", model, "--out", tmp_path / "no" / "file", stdin="a")
+    (tmp_path / "texts.jsonl").write_text('{"text": "a"}\n{"text": 3}\n')
+    assert "line 2, 'text': expected a string" in refusal("predict", model, tmp_path / "texts.jsonl")
+    invoke("parse", model, "--decode", "nonsense", code=2)
+
+
+def test_a_pipe_that_closes_early_is_no_error(model):
+    """Nor has an endless stream of texts to end before there are results."""
+    line = f"yes some text | {shlex.join(command('predict', model))} | head -n 1"
+    done = subprocess.run(line, shell=True, capture_output=True, env=environment(), timeout=60)
+    assert json.loads(done.stdout)["label"] in ("p1", "p2")
+    assert done.stderr == b""
+
+
+def test_on_a_terminal_people_see_tables_and_drawings(model, tmp_path):
+    (tmp_path / "texts.txt").write_text(f"{TEXTS[0]}\n{'long ' * 100}\n")
+    with ThreadPoolExecutor() as both:
+        labels, trees = both.map(_on_a_terminal, ("predict", "parse"), [model] * 2, [tmp_path / "texts.txt"] * 2)
+    assert labels[0].split() == ["label", "probability", "text"]
+    assert labels[1].endswith(TEXTS[0])
+    assert labels[2].endswith("…")
+    assert max(map(len, labels)) <= 100
+    assert any("── " in line for line in trees)
+    assert "one sentence here ." in trees
+
+
+def _on_a_terminal(*arguments):
+    ours, theirs = pty.openpty()
+    environ = environment(TERM="dumb", COLUMNS="100")
+    with subprocess.Popen(command(*arguments), stdout=theirs, stderr=subprocess.PIPE, env=environ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                shown += piece
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        assert process.stderr.read() == b""
+    os.close(ours)
+    assert process.returncode == 0
+    return [line.rstrip() for line in shown.decode().splitlines()]

@@ -1,0 +1,231 @@
+import json
+import os
+import pty
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, command, environment, invoke, options, refusal, run
+from treetext.models import load_model
+
+WEIGHTS = "model.safetensors"
+
+
+def rows(printed):
+    """The first table that was printed."""
+    lines = printed.split("\n\n")[0].splitlines()
+    return {name.strip(): value.strip() for name, value in (line.rsplit("  ", 1) for line in lines)}
+
+
+def test_table_has_what_the_model_says(trained):
+    out, done = trained
+    model = load_model(out)
+    table = rows(done.stdout)
+    assert table["dev accuracy"] == f"{100 * model.about['scores']['dev']:.1f}"
+    assert table["test accuracy"] == f"{100 * model.about['scores']['test']:.1f}"
+    assert table["most frequent class (train)"] == "50.0"
+    assert table["best epoch"] == str(model.about["epoch"])
+    assert table["saved in"] == str(out)
+    assert "60 train, 20 dev, 30 test texts" in done.stderr
+    assert "\r" not in done.stderr, "no bars where nobody looks"
+
+
+def test_next_commands_work_as_printed(trained, tmp_path):
+    _, done = trained
+    suggested = done.stdout.split("What to try next:\n")[1].strip().splitlines()
+    assert len(suggested) == 3
+    environ = environment(PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    tried = [
+        subprocess.Popen(line, shell=True, env=environ, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for line in suggested
+    ]
+    for line, process in zip(suggested, tried, strict=True):
+        printed, complaints = process.communicate(timeout=60)
+        assert (process.returncode, complaints) == (0, b""), line
+        assert printed, line
+
+
+def test_next_commands_for_pairs_are_pairs(pair_model):
+    text = "One sentence.\tAnother one.\n"
+    assert json.loads(invoke("predict", pair_model, stdin=text).stdout)["label"] in ("same", "other")
+
+
+def test_json_is_one_object(tmp_path):
+    done = invoke("train", "hidden-trees/both", "--json", "--seed", 7, "--out", tmp_path / "model", *SETTINGS)
+    result = json.loads(done.stdout)
+    assert result["seed"] == load_model(tmp_path / "model").about["seed"] == 7
+    assert result["out"] == str(tmp_path / "model")
+    assert result["documents"] == {"train": 60, "dev": 20, "test": 30}
+    assert 0 <= result["dev"] <= 1
+    assert result["paper"] is None
+
+
+def test_own_file_to_a_directory_named_by_the_recipe(reviews, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    columns = ["--set", "data.text=review", "--set", "data.label=stars"]
+    done = invoke("train", "documents/sentence", "--data", reviews.name, *columns, *OWN_SETTINGS)
+    assert rows(done.stdout)["saved in"] == "models/documents-sentence"
+    model = load_model(tmp_path / "models" / "documents-sentence")
+    assert model.labels == ["1", "2"]
+    recipe = model.about["recipe"]
+    assert recipe["data"]["format"] == "tsv", "by the ending of the file"
+    assert [recipe["model"][level]["attention"] for level in ("words", "sentences")] == ["nonprojective", "none"]
+
+
+@pytest.mark.slow
+def test_bars_do_not_get_into_the_output(tmp_path):
+    """With standard error on a terminal and standard output in a file."""
+    ours, theirs = pty.openpty()
+    training = command("train", "hidden-trees/both", "--json", "--out", tmp_path / "model", *SETTINGS)
+    with subprocess.Popen(training, stdout=subprocess.PIPE, stderr=theirs, env=environment(TERM="xterm")) as process:
+        os.close(theirs)
+        shown = b""
+        while piece := _read(ours):
+            shown += piece
+        result = json.loads(process.stdout.read())
+    os.close(ours)
+    assert process.returncode == 0
+    assert result["out"] == str(tmp_path / "model")
+    assert b"Epoch" in shown
+    assert b"\x1b[" in shown
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # how Linux says that the other end is closed
+        return b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["hiden-trees/both"], "hiden-trees/both: no such recipe; did you mean hidden-trees/both?"),
+        (["nonsense"], "nonsense: no such recipe; `treetext recipes` lists those of the package"),
+        (["none.toml"], "none.toml: No such file or directory; expected a recipe in TOML"),
+        (["hidden-trees/both", "--set", "model.hiden=3"], "model.hiden: unknown; did you mean hidden?"),
+        (["hidden-trees/both", "--set", "trainig.epochs=3"], "trainig: unknown; did you mean training?"),
+        (["hidden-trees/both", "--set", "model.hidden"], "--set model.hidden: expected key=value"),
+        (["hidden-trees/both", "--set", "model.hidden=0"], "model.hidden: Input should be greater than or equal to 1"),
+        (["hidden-trees/both", "--seed", "-1"], "seed: Input should be greater than or equal to 0"),
+        (["hidden-trees/both", "--data", "x"], "path: hidden-trees are generated, not read"),
+        (["debates/both"], "a directory or archive of convote, got none; give it with --data"),
+        (["documents/both"], "got none; give it with --data"),
+        (["debates/both", "--data", "my.csv"], "my.csv: debates/both reads convote; expected such data, a recipe for"),
+        (["documents/both", "--data", "none.csv"], "none.csv: no such file or directory"),
+        (["snli/none", "--data", "none.jsonl"], "none.jsonl: no such file or directory"),
+        (["hidden-trees/both", "--resume"], "no checkpoint to resume from"),
+    ],
+)
+def test_refusals(arguments, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert complaint in refusal("train", *arguments)
+    assert not list(tmp_path.iterdir()), "nothing half-written"
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "bad.csv: empty; expected"),
+        (b"text,label\n", "bad.csv: empty; expected at least one text"),
+        (b"body,stars\na,1\n", "bad.csv: no column called 'text'; expected one, and there are 'body', 'stars'"),
+        (b"text,label\na,1\nb,\n", "bad.csv, row 3: no label; expected one for each text"),
+        (b"text,label\na,1\nb\xff,2\n", "bad.csv, line 3: not UTF-8 at byte 2 of the line"),
+        (b"text,label\na,1\nb,2,3\n", "bad.csv, row 3 (from line 3): 3 fields; expected 2, as in the header"),
+        (b"text,label\n" + b"a,1\n" * 20, "the training data have 1 classes; expected two or more"),
+        (b"text,label\n" + b",1\n,2\n" * 20, "no text with words in train; expected at least one"),
+    ],
+)
+def test_bad_data(content, complaint, tmp_path):
+    (tmp_path / "bad.csv").write_bytes(content)
+    out = tmp_path / "model"
+    assert complaint in refusal("train", "documents/none", "--data", tmp_path / "bad.csv", "--out", out, *OWN_SETTINGS)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_label_that_was_never_trained_on(split, tmp_path):
+    for name in ("train", "dev", "test"):
+        (tmp_path / f"{name}.csv").write_text("text,label\none text,x\nanother text,y\n" + "odd,z\n" * (name == split))
+    message = refusal("train", "documents/none", "--data", tmp_path, "--out", tmp_path / "model", *OWN_SETTINGS)
+    where = tmp_path / f"{split}.csv"
+    assert message == f"{where}, row 4: label 'z' is not among those of the training data; expected one of x, y"
+
+
+def test_empty_documents_are_counted(tmp_path):
+    texts = [f"{'' if i < 3 else 'some text'},{i % 2}" for i in range(30)]
+    for name in ("train", "dev", "test"):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["text,label", *texts]))
+    out = tmp_path / "model"
+    done = invoke("train", "documents/none", "--data", tmp_path, "--out", out, *OWN_SETTINGS)
+    assert "3 of train without words" in done.stderr
+    result = json.loads(invoke("evaluate", out, "--json").stdout)
+    assert (result["documents"], result["empty"]) == (30, 3)
+    assert sum(map(sum, result["confusion"])) == 30
+
+
+def test_model_that_is_there_is_not_replaced_unless_told(model, tmp_path):
+    out = tmp_path / "model"
+    shutil.copytree(model, out)
+    before = (out / WEIGHTS).read_bytes()
+    training = ["train", "hidden-trees/both", "--out", out, "--seed", 5, *SETTINGS]
+    assert f"{out}: already holds a model" in refusal(*training)
+    assert (out / WEIGHTS).read_bytes() == before
+    invoke(*training, "--replace")
+    assert (out / WEIGHTS).read_bytes() != before
+
+
+def test_out_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    assert "file: a file; expected a directory" in refusal("train", "hidden-trees/both", "--out", tmp_path / "file")
+    assert "Not a directory" in refusal("train", "hidden-trees/both", "--out", tmp_path / "file" / "in", *SETTINGS)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_full_disk_leaves_the_old_model(model, tmp_path):
+    """A limit on the size of files stands for the disk."""
+    out = tmp_path / "model"
+    shutil.copytree(model, out)
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    done = run(
+        "train", "hidden-trees/both", "--out", out, "--seed", 5, "--replace", *SETTINGS,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    )  # fmt: skip
+    last = done.stderr.decode().splitlines()[-1]
+    assert done.returncode == 2, done.stderr.decode()
+    assert last.startswith("treetext: ")
+    assert "File too large" in last
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+    load_model(out)
+
+
+@pytest.mark.slow
+def test_interrupted_and_resumed_is_the_same_as_never_stopped(tmp_path):
+    settings = options(SIZES | CORPUS | {"data.hidden_trees.train": 300, "training.epochs": 9, "training.patience": 99})
+    training = ["train", "hidden-trees/both", *settings]
+    whole = subprocess.Popen(command(*training, "--out", tmp_path / "b"), stdout=subprocess.DEVNULL, env=environment())
+    with subprocess.Popen(
+        command(*training, "--out", tmp_path / "a"), stderr=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        for line in process.stderr:
+            if line.startswith("epoch   2"):
+                break
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert process.returncode == 130
+    assert rest.splitlines()[-1].startswith("treetext: stopped; ")
+    assert "--resume" in rest.splitlines()[-1]
+    assert not (tmp_path / "a" / "config.json").exists()
+    assert "holds an unfinished training; expected --resume" in refusal(*training, "--out", tmp_path / "a")
+    assert "another recipe (see seed)" in refusal(*training, "--out", tmp_path / "a", "--resume", "--seed", 9)
+    resumed = run(*training, "--out", tmp_path / "a", "--resume")
+    assert (resumed.returncode, whole.wait(timeout=120)) == (0, 0), resumed.stderr
+    assert b"epoch   1" not in resumed.stderr
+    assert b"epoch   9" in resumed.stderr
+    assert load_model(tmp_path / "b").about["epoch"] > 3, "or it would show nothing"
+    assert (tmp_path / "a" / WEIGHTS).read_bytes() == (tmp_path / "b" / WEIGHTS).read_bytes()
