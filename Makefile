@@ -23,7 +23,7 @@ test: setup  ## lint, types, tests and doctests
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
-	$(RUN) pytest
+	OMP_NUM_THREADS=1 $(RUN) pytest --numprocesses 2 --dist worksteal
 
 test-slow: setup  ## the tests that take minutes
 	$(RUN) pytest -m slow || [ $$? -eq 5 ]  # 5: there are none

@@ -3,6 +3,7 @@
 import multiprocessing
 import threading
 import tracemalloc
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -10,7 +11,14 @@ import torch
 from torch import Tensor
 
 from tests.trees.brute import exact_derivative, exact_marginals
-from treetext.trees import NonProjectiveTrees, _inverse, _leave_one_out, _nonprojective_torch
+from treetext.trees import (
+    NonProjectiveTrees,
+    ProjectiveTrees,
+    TreeDistribution,
+    _inverse,
+    _leave_one_out,
+    _nonprojective_torch,
+)
 from treetext.trees._autograd import Inference
 from treetext.trees._nonprojective import nonprojective
 from treetext.trees._threads import threads_worth
@@ -288,12 +296,34 @@ def _marginals_in_child(queue: "multiprocessing.Queue[float]") -> None:
     queue.put(float(NonProjectiveTrees(arcs, roots).marginals.roots[0, 0]))
 
 
+@pytest.fixture
+def _two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_two_threads")
 class TestProcessesAndThreads:
+    @pytest.mark.parametrize("kind", [NonProjectiveTrees, ProjectiveTrees])
+    def test_as_on_one_thread(self, kind: type[TreeDistribution]) -> None:
+        """Large enough for both threads to have something to do."""
+        arcs, roots = torch.randn(200, 20, 20, requires_grad=True), torch.randn(200, 20, requires_grad=True)
+        direction = torch.randn(200, 20, 20)
+        found = []
+        for threads in (2, 1):
+            torch.set_num_threads(threads)
+            marginals = kind(arcs, roots).marginals
+            found.append([*marginals, *torch.autograd.grad(marginals.arcs, (arcs, roots), direction)])
+            assert threads_worth(200.0 * 20**3) == threads
+        assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+
     def test_forked_child(self) -> None:
         """A data-loading worker is forked from a process that has threads."""
         arcs, roots = torch.zeros(64, 30, 30), torch.zeros(64, 30)
         NonProjectiveTrees(arcs, roots).marginals  # noqa: B018
-        assert threads_worth(30.0 * 30**3) > 1 or torch.get_num_threads() == 1
+        assert threads_worth(30.0 * 30**3) > 1
         context = multiprocessing.get_context("fork")
         queue = context.Queue()
         child = context.Process(target=_marginals_in_child, args=(queue,))
