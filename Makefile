@@ -5,7 +5,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python -m
 INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help setup demo demo-debates test test-slow bench bench-training format clean
+.PHONY: help setup demo demo-debates test test-slow docs bench bench-training format clean
 
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
@@ -28,6 +28,10 @@ test: setup  ## lint, types, tests and doctests
 test-slow: setup  ## the tests that take minutes
 	$(RUN) pytest -m slow || [ $$? -eq 5 ]  # 5: there are none
 
+docs: setup  ## build the documentation, strictly, into site/ (read site/index.html)
+	.venv/bin/python docs/figures.py
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+
 bench: .venv/bench  ## compare accuracy, speed and memory with other libraries, into docs/benchmarks.md
 	.venv/bin/python benchmarks/trees.py | tee docs/benchmarks.md
 
@@ -39,14 +43,14 @@ format: setup  ## format the code and apply safe fixes
 	$(RUN) ruff check --fix .
 
 clean:  ## remove .venv, caches and results
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/dev: pyproject.toml constraints.txt
 	@echo "Installing into .venv; the first time, this takes a minute or two."
 	$(PYTHON) -m venv .venv
 	$(INSTALL) hatchling editables
-	$(INSTALL) --no-build-isolation --editable '.[dev]'
+	$(INSTALL) --no-build-isolation --editable '.[dev,docs]'
 	@touch $@
 
 # Numba keeps a compiled function until its own file changes, even when a function that it calls has changed.

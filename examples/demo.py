@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from rich.columns import Columns
 from rich.console import Console
@@ -11,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from treetext import load_model, train
-from treetext.analysis import bag_of_words, gold_recovery, majority
+from treetext.analysis import analyse, bag_of_words, gold_recovery, majority
 from treetext.models import Classifier
-from treetext.show import draw
+from treetext.show import draw, report
 from treetext.training import Corpus, load_recipe, new_model, open_corpus
 from treetext.trees import Tree
 
@@ -46,6 +47,7 @@ def main() -> None:
     if corpus.encoded.sentence_heads(int(corpus.rows["test"][0])) is not None:
         show_recovery(model, corpus)
     show_document(model, corpus)
+    write_report(model, corpus, Path(options.out) / "report.html")
     show_next(options.out, recipe.name, options.data)
 
 
@@ -100,6 +102,14 @@ def show_document(model: Classifier, corpus: Corpus) -> None:
     )
 
 
+def write_report(model: Classifier, corpus: Corpus, path: Path) -> None:
+    """Scores, statistics and all trees, to look at in a browser."""
+    console.rule("Report")
+    path.write_text(report(model, corpus, tables=analyse(model, corpus).tables()), encoding="utf-8")
+    console.print(f"Scores, statistics and trees are in {path}. To see them, open in a browser:\n", soft_wrap=True)
+    console.print(f"  {path.resolve().as_uri()}\n", soft_wrap=True)
+
+
 def _side_by_side(what: str, induced: Tree | None, gold: Tree | None, names: list[str]) -> None:
     trees = [("induced", induced), ("gold", gold)]
     console.print(
@@ -117,6 +127,7 @@ def show_next(out: str, recipe: str, data: str | None) -> None:
     console.print(f"The model is in {out}; its card is {out}/README.md. Try:\n", soft_wrap=True)
     for command in (
         f".venv/bin/treetext evaluate {out}",
+        f".venv/bin/treetext report {out}",
         f"echo 'Some text. More of it.' | .venv/bin/treetext parse {out} -",
         f".venv/bin/treetext train {recipe}{where} --set model.words.encoder=bilstm --out models/bilstm",
         ".venv/bin/treetext recipes",

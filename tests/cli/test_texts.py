@@ -119,6 +119,19 @@ def test_conllu_says_the_same_as_json(decode, model):
     ], "documents keep their numbers where one has no words"
 
 
+def test_dot_has_a_graph_for_each_text(model):
+    printed = invoke("parse", model, "--format", "dot", stdin=LINES).stdout
+    assert [line for line in printed.splitlines() if line.startswith("digraph")] == [
+        f'digraph "{number}" {{' for number in (1, 2, 3, 4)
+    ]
+    assert printed.count("->") == sum(
+        len(tree.arcs)
+        for parsed in load_model(model).parse(TEXTS)
+        for tree in (parsed.tree, *(sentence.tree for sentence in parsed.sentences))
+        if tree
+    )
+
+
 def test_output_file_appears_when_it_is_whole(model, tmp_path):
     out = tmp_path / "trees.jsonl"
     done = invoke("parse", model, "--out", out, stdin=LINES)
@@ -168,7 +181,7 @@ def test_on_a_terminal_people_see_tables_and_drawings(model, tmp_path):
     assert labels[2].endswith("…")
     assert max(map(len, labels)) <= 100
     assert any("── " in line for line in trees)
-    assert "one sentence here ." in trees
+    assert "1. one sentence here ." in trees
 
 
 def _on_a_terminal(*arguments):

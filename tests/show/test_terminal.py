@@ -1,6 +1,10 @@
-import pytest
+import re
 
-from treetext.show import draw
+import pytest
+from rich.cells import cell_len
+
+from tests.show.making import parsed
+from treetext.show import draw, draw_parsed
 from treetext.trees import Tree
 
 
@@ -21,3 +25,57 @@ def test_deep_trees_need_no_recursion():
 def test_as_many_labels_as_nodes():
     with pytest.raises(ValueError, match="labels: expected 2, one for each node, got 1"):
         draw(Tree.from_heads([-1, 0]), ["a"])
+
+
+CHAIN = Tree.from_heads([-1, *range(29)])
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 12, 20, 40, 80, 200])
+def test_nothing_is_wider_than_the_terminal(width):
+    labels = [f"{node} 漢字 a rather long label 👩 that goes on" for node in range(30)]
+    for tree in (CHAIN, Tree.from_heads([1, -1, *[1] * 28])):
+        lines = draw(tree, labels, width).splitlines()
+        assert len(lines) == 30
+        assert max(map(cell_len, lines)) <= width
+        if width >= 12:
+            numbers = sorted(int(re.search(r"\d+", line)[0]) for line in lines)
+            assert numbers == list(range(30)), "each node can be told"
+
+
+def test_wide_terminals_change_nothing():
+    tree = Tree.from_heads([2, -1, 1, 2, 0])
+    assert draw(tree, list("abcde"), 80) == draw(tree, list("abcde"))
+
+
+def test_labels_end_in_an_ellipsis_only_if_cut():
+    tree = Tree.from_heads([-1, 0])
+    assert draw(tree, ["twelve chars", "eight ch"], 12) == "twelve chars\n└ eight ch"
+    assert draw(tree, ["thirteen char", "x"], 12).splitlines()[0] == "thirteen ch…"
+
+
+def test_no_text_steers_the_terminal():
+    drawn = draw(Tree.from_heads([-1, 0]), ["\x1b[31mred", "a\x07\x9b2Jb"])
+    assert "\x1b" not in drawn
+    assert "\x9b" not in drawn
+    assert "\x07" not in drawn
+
+
+def test_a_parsed_text():
+    found = draw_parsed(parsed([["Trees", "grow"], ["Slowly"]], labels=["good", "bad"]))
+    lines = found.splitlines()
+    assert lines[0] == "good (0.900)"
+    assert any(re.fullmatch(r"(└── )?1\. Trees grow \d\.\d\d", line) for line in lines)
+    assert lines[-2:] == ["2. Slowly", "Slowly 1.00"]
+    assert "\x1b" not in found
+    coloured = draw_parsed(parsed([["Trees", "grow"], ["Slowly"]], labels=["good", "bad"]), color=True)
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == found != coloured
+    bare = draw_parsed(parsed([["a", "b"]], labels=["good", "bad"], trees=False))
+    assert bare == "good (0.900)\n\n1. a b"
+
+
+def test_refusals():
+    tree = Tree.from_heads([-1, 0])
+    with pytest.raises(ValueError, match="shares: expected 2, one for each node, got 1"):
+        draw(tree, ["a", "b"], shares=[1.0])
+    with pytest.raises(ValueError, match="width: expected 1 column or more, got 0"):
+        draw(tree, ["a", "b"], width=0)

@@ -1,6 +1,38 @@
 """Statistics of trees, agreement with references, and baselines that know no trees."""
 
+from treetext.analysis._ablation import Ablated, ablate
+from treetext.analysis._analysis import FIGURES, Agreement, Analysis, LevelAnalysis, analyse, untrained_model
 from treetext.analysis._baselines import bag_of_words, majority
+from treetext.analysis._bootstrap import Interval
 from treetext.analysis._recovery import Recovery, gold_recovery
+from treetext.analysis._reference_trees import REFERENCES, reference_heads
+from treetext.analysis._shapes import Statistics, tree_statistics
+from treetext.analysis._table import Table
+from treetext.analysis._treebank_agreement import LevelAgreement, TreebankAgreement, agreement
+from treetext.analysis._treebanks import Treebank, read_treebank
 
-__all__ = ["Recovery", "bag_of_words", "gold_recovery", "majority"]
+__all__ = [
+    "FIGURES",
+    "REFERENCES",
+    "Ablated",
+    "Agreement",
+    "Analysis",
+    "Interval",
+    "LevelAgreement",
+    "LevelAnalysis",
+    "Recovery",
+    "Statistics",
+    "Table",
+    "Treebank",
+    "TreebankAgreement",
+    "ablate",
+    "agreement",
+    "analyse",
+    "bag_of_words",
+    "gold_recovery",
+    "majority",
+    "read_treebank",
+    "reference_heads",
+    "tree_statistics",
+    "untrained_model",
+]

@@ -5,8 +5,11 @@ from typing import Annotated
 import typer
 
 from treetext import __version__
+from treetext.cli._agree import agree
+from treetext.cli._analyse import analyse
 from treetext.cli._common import Commands
 from treetext.cli._data import data, recipes
+from treetext.cli._report import report
 from treetext.cli._texts import parse, predict
 from treetext.cli._train import evaluate, train
 from treetext.cli._trees import trees
@@ -16,7 +19,7 @@ __all__ = ["app"]
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
-for command in (train, evaluate, predict, parse, recipes, data, trees):
+for command in (train, evaluate, predict, parse, report, analyse, agree, recipes, data, trees):
     app.command()(command)
 
 

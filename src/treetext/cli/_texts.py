@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetext.cli._common import JsonOption, branches, file_format, note, progress, show, show_json
+from treetext.cli._common import JsonOption, file_format, note, progress, show, show_json
 from treetext.cli._common import table as new_table
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Output(StrEnum):
 
     JSONL = "jsonl"
     CONLLU = "conllu"
+    DOT = "dot"
 
 
 class Decode(StrEnum):
@@ -103,9 +104,11 @@ def parse(
 ) -> None:
     """Show the trees that a model induces.
 
-    In CoNLL-U, documents are numbered as they come; one without words has no sentence to print.
+    In CoNLL-U, documents are numbered as they come; one without words has no sentence to print. In dot, the language of
+    GraphViz, each document is a graph.
     """
     from treetext.models import load_model
+    from treetext.show import to_dot
 
     loaded = load_model(model)
     drawn = output is None and out is None and sys.stdout.isatty()
@@ -118,6 +121,8 @@ def parse(
                     _draw(parsed)
                 elif output == Output.CONLLU:
                     stream.write(parsed.to_conllu(str(number)))
+                elif output == Output.DOT:
+                    stream.write(to_dot(parsed, str(number)))
                 else:
                     stream.write(_json(parsed, weights) + "\n")
 
@@ -249,14 +254,13 @@ def _json(parsed: "Parsed", weights: bool) -> str:
 
 
 def _draw(parsed: "Parsed") -> None:
-    """The label, the tree over the sentences, and the trees over the words."""
-    parts: list[object] = [f"{parsed.label} ({parsed.probability:.3f})"]
-    texts = [" ".join(sentence.words) for sentence in parsed.sentences]
-    if parsed.tree and len(texts) > 1:
-        parts += branches(texts, parsed.tree.heads)
-    for text, sentence in zip(texts, parsed.sentences, strict=True):
-        parts += ["", text, *(branches(sentence.words, sentence.tree.heads) if sentence.tree else [])]
-    show(*parts, "")
+    """As wide as the terminal, and in its colours if it has any."""
+    from rich.console import Console
+
+    from treetext.show import draw_parsed
+
+    console = Console()
+    print(draw_parsed(parsed, console.width, console.color_system is not None and not console.no_color), end="\n\n")
 
 
 @contextmanager

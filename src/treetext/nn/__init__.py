@@ -4,7 +4,7 @@ All take one padded batch, in which ``lengths`` says how many positions of each 
 What stands past the length has no influence on anything real; what comes out there means nothing.
 """
 
-from treetext.nn._attention import KINDS, Attended, Attention
+from treetext.nn._attention import KINDS, Attended, Attention, Replacement, replaced_marginals
 from treetext.nn._dropout import Dropout
 from treetext.nn._encoders import BiLSTM, Encoded, Feedforward
 from treetext.nn._level import ENCODERS, Composed, Level
@@ -22,5 +22,7 @@ __all__ = [
     "Encoded",
     "Feedforward",
     "Level",
+    "Replacement",
     "pool",
+    "replaced_marginals",
 ]

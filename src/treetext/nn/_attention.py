@@ -1,6 +1,7 @@
 """Attention within a text: none, over positions, or over the arcs of latent trees."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -14,6 +15,10 @@ from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees, TreeD
 KINDS = ("none", "simple", "projective", "nonprojective")
 TREES: dict[str, type[TreeDistribution]] = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "leaky_relu": leaky_relu}
+
+
+Replacement = Callable[[TreeDistribution], Marginals]
+"""What to use instead of the marginals of a distribution."""
 
 
 class Attended(NamedTuple):
@@ -62,6 +67,7 @@ class Attention(nn.Module):
             raise ValueError(f"temperature: expected a number above 0, got {temperature}")
         self.semantic, self.structure, self.kind, self.activation = semantic, structure, kind, activation
         self.with_children, self.single_root, self.temperature = children and kind in TREES, single_root, temperature
+        self.replacement: Replacement | None = None
         if kind == "none":
             return
         self.parent = nn.Linear(structure, structure)
@@ -97,6 +103,8 @@ class Attention(nn.Module):
             marginals, trees = _softmax(self._arc_scores(structure), lengths), None
         else:
             marginals, trees = _infer(TREES[self.kind], *self._scores(structure), lengths, self.single_root)
+            if self.replacement is not None:
+                marginals = self.replacement(trees)
         parts = [semantic, marginals.arcs.mT @ semantic]
         if self.kind in TREES:  # as a matrix product, whose gradient is cheaper
             parts[1] = parts[1] + marginals.roots[..., None] @ self.root_vector[None]
@@ -123,6 +131,26 @@ class Attention(nn.Module):
         """What printing the parts does not show."""
         options = f"children={self.with_children}, single_root={self.single_root}, temperature={self.temperature}"
         return f"{self.semantic}, {self.structure}, {self.kind}, activation={self.activation}, {options}"
+
+
+@contextmanager
+def replaced_marginals(module: nn.Module, replacement: Replacement) -> Iterator[None]:
+    """For a while, let all attention over trees within a module use something else in the place of its marginals.
+
+    >>> attention = Attention(semantic=2, structure=1)
+    >>> with replaced_marginals(attention, lambda trees: Marginals(trees.arcs * 0, trees.roots * 0 + 0.5)):
+    ...     attention(torch.ones(1, 2, 2), torch.ones(1, 2, 1)).marginals.roots.detach()
+    tensor([[0.5000, 0.5000]])
+    """
+    layers = [layer for layer in module.modules() if isinstance(layer, Attention)]
+    before = [layer.replacement for layer in layers]
+    try:
+        for layer in layers:
+            layer.replacement = replacement
+        yield
+    finally:
+        for layer, old in zip(layers, before, strict=True):
+            layer.replacement = old
 
 
 def _softmax(scores: Tensor, lengths: Tensor | None) -> Marginals:

@@ -2,26 +2,95 @@
 
 from collections.abc import Sequence
 
-from treetext.trees import Tree
+from rich.cells import cell_len, set_cell_size
+
+from treetext.models import Parsed, Weights
+from treetext.show._text import printable
+from treetext.trees import ROOT, Tree
+
+LEAST = 16  # columns for a label, before the drawing gives up width elsewhere
+BOLD, DIM, COLOUR, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
 
 
-def draw(tree: Tree, labels: Sequence[str]) -> str:
+def draw(
+    tree: Tree,
+    labels: Sequence[str],
+    width: int | None = None,
+    shares: Sequence[float] | None = None,
+    color: bool = False,
+) -> str:
     """A tree with box characters, a node a line, each below its parent.
 
-    >>> print(draw(Tree.from_heads([1, -1, 1, 2]), ["Trees", "grow", "slowly", "here"]))
-    grow
-    ├── Trees
-    └── slowly
-        └── here
+    In a terminal of so many columns as `width` says, long labels end in …, and deep trees are drawn narrower. `shares`,
+    such as those of `head_shares`, stand behind the labels.
+
+    >>> print(draw(Tree.from_heads([1, -1, 1, 2]), ["Trees", "grow", "slowly", "here"], shares=[0.9, 1, 0.75, 0.5]))
+    grow 1.00
+    ├── Trees 0.90
+    └── slowly 0.75
+        └── here 0.50
     """
     if len(labels) != len(tree):
         raise ValueError(f"labels: expected {len(tree)}, one for each node, got {len(labels)}")
+    if shares is not None and len(shares) != len(tree):
+        raise ValueError(f"shares: expected {len(tree)}, one for each node, got {len(shares)}")
+    if width is not None and width < 1:
+        raise ValueError(f"width: expected 1 column or more, got {width}")
+    bend, corner, line, gap = "├── ", "└── ", "│   ", "    "
+    if width is not None and 4 * (tree.height - 1) + LEAST > width:
+        bend, corner, line, gap = "├ ", "└ ", "│ ", "  "
     lines: list[str] = []
     waiting = [(root, "", "") for root in reversed(tree.roots)]  # nodes, what stands before them and their children
     while waiting:
         node, before, below = waiting.pop()
-        lines.append(before + " ".join(labels[node].split()))
+        share = "" if shares is None else f"{shares[node]:.2f}"
+        lines.append(_line(before, printable(labels[node]), share, width, color, tree.heads[node] == ROOT))
         for child in reversed(tree.children[node]):
             last = child == tree.children[node][-1]
-            waiting.append((child, below + ("└── " if last else "├── "), below + ("    " if last else "│   ")))
+            waiting.append((child, below + (corner if last else bend), below + (gap if last else line)))
     return "\n".join(lines)
+
+
+def draw_parsed(parsed: Parsed, width: int | None = None, color: bool = False) -> str:
+    """The label, the tree over the sentences, and the trees over the words, with the marginals of their arcs."""
+    lead = f"{printable(parsed.label)} ({parsed.probability:.3f})"
+    blocks = [f"{BOLD}{lead}{PLAIN}" if color else lead]
+    texts = [printable(" ".join(sentence.words)) for sentence in parsed.sentences]
+    if parsed.tree is not None and len(texts) > 1:
+        numbered = [f"{i}. {text}" for i, text in enumerate(texts, start=1)]
+        blocks.append(draw(parsed.tree, numbered, width, head_shares(parsed.tree, parsed.weights), color))
+    for number, (text, sentence) in enumerate(zip(texts, parsed.sentences, strict=True), start=1):
+        lines = [f"{number}. {text}"]
+        if sentence.tree is not None:
+            shares = head_shares(sentence.tree, sentence.weights)
+            lines.append(draw(sentence.tree, sentence.words, width, shares, color))
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def head_shares(tree: Tree, weights: Weights | None) -> list[float] | None:
+    """For each node, the marginal of the arc from its head, or of its being the root."""
+    if weights is None:
+        return None
+    return [
+        float(weights.roots[node] if head == ROOT else weights.arcs[head, node]) for node, head in enumerate(tree.heads)
+    ]
+
+
+def _line(before: str, label: str, share: str, width: int | None, color: bool, root: bool) -> str:
+    if width is not None:
+        room = width - (len(share) + 1 if share else 0)
+        most = max(0, room - min(LEAST, max(1, room // 2)))
+        if len(before) > most:  # too deep to show all that is above
+            before = f"…{before[len(before) - most + 1 :]}" if most else ""
+        label = shortened(label, max(1, room - len(before)))
+    if color:
+        before = f"{DIM}{before}{PLAIN}" if before else ""
+        label = f"{BOLD}{label}{PLAIN}" if root else label
+        share = f"{COLOUR}{share}{PLAIN}" if share else ""
+    return f"{before}{label} {share}" if share else f"{before}{label}"
+
+
+def shortened(text: str, width: int) -> str:
+    """A text cut to so many columns, with … at its end if something is missing."""
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"

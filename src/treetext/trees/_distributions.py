@@ -12,6 +12,7 @@ from treetext.trees._autograd import Inference, infer
 from treetext.trees._checks import check_scores, element, shaped
 from treetext.trees._eisner import eisner, sample_projective
 from treetext.trees._inside_outside import inside_outside, inside_outside_jvp
+from treetext.trees._margin import spanning_margins
 from treetext.trees._nonprojective import nonprojective
 from treetext.trees._sampling import sample_nonprojective
 from treetext.trees._spanning import spanning_heads
@@ -150,6 +151,11 @@ class TreeDistribution(ABC):
         log_probs = (scores - self._inference[0].detach()).to(self.arcs.dtype)
         return Top(heads.reshape(k, *self.roots.shape), log_probs.reshape(k, *self.batch_shape))
 
+    def margin(self) -> Float[Tensor, "*batch"]:
+        """The log probability of the best tree minus that of the second best: inf where there is no second."""
+        best, second = self.top(2).log_probs.unbind()
+        return best - second
+
     @staticmethod
     @abstractmethod
     def _infer(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool) -> Inference:
@@ -222,6 +228,12 @@ class NonProjectiveTrees(TreeDistribution):
     >>> NonProjectiveTrees(arcs, roots).marginals.roots
     tensor([0.2119, 0.2119, 0.5761])
     """
+
+    def margin(self) -> Float[Tensor, "*batch"]:
+        """The log probability of the best tree minus that of the second best: inf where there is no second."""
+        found = spanning_margins(self._arcs, self._roots, self._lengths, self.single_root)
+        self._check_trees(~found.isnan())
+        return found.to(self.arcs.dtype).reshape(self.batch_shape)
 
     @staticmethod
     def _infer(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool) -> Inference:

@@ -48,11 +48,11 @@ def spanning_heads(
     single_root: bool,
 ) -> Int[Tensor, "batch n"]:
     """`max_spanning_tree` for a flat batch of checked scores; a row of PAD where there is no tree."""
-    heads = _decode(_on_host(arcs), _on_host(roots), lengths.cpu().numpy(), single_root)
+    heads = _decode(on_host(arcs), on_host(roots), lengths.cpu().numpy(), single_root)
     return torch.from_numpy(heads).to(arcs.device)
 
 
-def _on_host(scores: Tensor) -> NDArray[np.float64]:
+def on_host(scores: Tensor) -> NDArray[np.float64]:
     return scores.detach().to("cpu", torch.float64).contiguous().numpy()
 
 
@@ -64,7 +64,7 @@ def _decode(
     heads = np.full(roots.shape, PAD, np.int64)
     for problem in range(len(heads)):
         length = lengths[problem]
-        incoming = _incoming(arcs[problem], roots[problem], length)
+        incoming = entering(arcs[problem], roots[problem], length)
         tree = heads[problem, :length]
         if not _greedy_tree(incoming, single_root, tree) and not _best_tree(incoming, single_root, tree):
             tree[:] = PAD
@@ -72,7 +72,7 @@ def _decode(
 
 
 @njit(cache=True, nogil=True)
-def _incoming(arcs: NDArray[np.float64], roots: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+def entering(arcs: NDArray[np.float64], roots: NDArray[np.float64], length: int) -> NDArray[np.float64]:
     """The scores of the arcs into each node, a row per node; the last column is the artificial root's."""
     incoming = np.empty((length, length + 1))
     for head in range(length):
@@ -120,7 +120,30 @@ def _best_head(row: NDArray[np.float64], root_last: bool) -> int:
 
 @njit(cache=True, nogil=True)
 def _best_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
-    """Fill in the heads of the best tree and return True, or return False if there is none.
+    """Fill in the heads of the best tree and return True, or return False if there is none."""
+    n = len(heads)
+    source, target, gain = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n)
+    parent = np.full(2 * n, -1)
+    count = contracted(incoming, single_root, source, target, gain, parent)
+    if count == 0:
+        return False
+    expand(source[:count], target, parent, heads)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def contracted(
+    incoming: NDArray[np.float64],
+    single_root: bool,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    gain: NDArray[np.float64],
+    parent: NDArray[np.int64],
+) -> int:
+    """Find the best arc into each node and into each contracted cycle; how many there are of both, 0 for no tree.
+
+    An arc goes from `source` to `target`, which are never contracted; `gain` is its score after contractions. Nodes
+    from n on are contracted cycles; `parent` is the cycle that a node is in, -1 for none. Overwrites `incoming`.
 
     The algorithm of Chu and Liu (1965) and Edmonds (1967), arranged for dense graphs as by Tarjan (1977) and
     Gabow et al. (1986): walk from any node to its best head, to the best head of that, and so on. Where the
@@ -131,14 +154,10 @@ def _best_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[
     large penalty on root scores does (Stanojević and Cohen 2021), without its loss of precision: no arc from
     the root is ever in a cycle, so the penalty would never be subtracted from anything.
     """
-    n = len(heads)
+    n = len(incoming)
     root = n
-    # Nodes from n on are contracted cycles, and use the row of one of the nodes in them.
-    row_of = np.arange(2 * n)
-    parent = np.full(2 * n, -1)  # the cycle that a node is in
+    row_of = np.arange(2 * n)  # contracted cycles use the row of one of the nodes in them
     outermost = np.arange(n)  # the contracted node that each node is in by now, or itself
-    # The best arc into each node, from one uncontracted node to another, and its score after contractions.
-    source, target, gain = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n)
     # The uncontracted node that the arc behind each score in `incoming` leads to.
     targets = np.repeat(np.arange(n), n + 1).reshape(n, n + 1)
     path = np.empty(n, np.int64)
@@ -165,17 +184,14 @@ def _best_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[
             head = _best_head(incoming[row], single_root)
             source[node], target[node], gain[node] = head, targets[row, head], incoming[row, head]
             if gain[node] == -np.inf:
-                return False
+                return 0
             if head == root:
                 root_count += 1
                 break
             node = outermost[head]
         for node in path[:steps]:
             done[node] = True
-    if single_root and root_count > 1:
-        return False
-    _expand(source[:count], target, parent, heads)
-    return True
+    return 0 if single_root and root_count > 1 else count
 
 
 @njit(cache=True, nogil=True)
@@ -207,7 +223,7 @@ def _contract(
 
 
 @njit(cache=True, nogil=True)
-def _expand(
+def expand(
     source: NDArray[np.int64], target: NDArray[np.int64], parent: NDArray[np.int64], heads: NDArray[np.int64]
 ) -> None:
     """Open the cycles from the outermost in: the arc into a cycle replaces one in it, the others stay."""

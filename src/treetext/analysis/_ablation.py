@@ -1,0 +1,145 @@
+"""Does the tree matter? A trained model with something else in the place of its marginals."""
+
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from treetext.analysis._bootstrap import Interval, intervals
+from treetext.analysis._induced import Texts, tree_levels
+from treetext.models import Classifier
+from treetext.nn import Replacement, replaced_marginals
+from treetext.training import Corpus
+from treetext.training._corpus import UNKNOWN, Progress
+from treetext.trees import ROOT, Marginals, TreeDistribution
+
+MOST_DOCUMENTS, MOST_WORDS = 256, 50_000  # in a batch: enough for most to meet others of their length
+
+
+class Ablated(NamedTuple):
+    """What a model does with other marginals."""
+
+    marginals: str
+    """own, uniform, shuffled or best tree."""
+    levels: list[str]
+    """Where they were replaced."""
+    accuracy: Interval | None
+    """None where the texts have no labels."""
+    changed: Interval
+    """The share of texts that get another label than by the model's own marginals."""
+    moved: float | None
+    """For shuffled ones: the share of sequences that met another of their length, to exchange marginals with."""
+
+
+def ablate(
+    model: Classifier,
+    corpus: Corpus,
+    split: str = "test",
+    *,
+    seed: int = 0,
+    resamples: int = 1000,
+    progress: Progress | None = None,
+) -> list[Ablated]:
+    """Label all texts with a model's own marginals, and with others, at each level that has trees and at all of them.
+
+    The others: ``uniform``, those of a distribution in which all trees are equally likely; ``shuffled``, those of
+    another sequence (a sentence of words, a document of sentences) of the same length; ``best tree``, 1 for the arcs
+    of the tree that a parse would give and 0 for all others.
+    """
+    levels = tree_levels(model)
+    targets = corpus.targets(model.labels)[corpus.rows[split]]
+    words = int(corpus.encoded.sizes[corpus.rows[split]].mean()) + 1
+    texts = Texts(model, corpus, split, max(1, min(MOST_DOCUMENTS, MOST_WORDS // words)))
+    own = _classes(model, texts, [], own_marginals, progress)
+    found = [_ablated("own", [], own, own, targets, None, resamples, seed)]
+    for scope in [levels] + [[level] for level in levels if len(levels) > 1]:
+        for name in ("uniform", "shuffled", "best tree"):
+            shuffle = Shuffled(seed)
+            kinds: dict[str, Replacement] = {
+                "uniform": uniform_marginals, "shuffled": shuffle, "best tree": best_tree
+            }  # fmt: skip
+            classes = _classes(model, texts, scope, kinds[name], progress)
+            share = shuffle.moved / shuffle.seen if shuffle.seen else None
+            found.append(_ablated(name, scope, classes, own, targets, share, resamples, seed))
+    return found
+
+
+def own_marginals(trees: TreeDistribution) -> Marginals:
+    """Those that there are anyway."""
+    return trees.marginals
+
+
+def uniform_marginals(trees: TreeDistribution) -> Marginals:
+    """Those where all trees of this kind are equally likely."""
+    scores = torch.zeros_like(trees.arcs), torch.zeros_like(trees.roots)
+    return type(trees)(*scores, trees.lengths, trees.single_root).marginals
+
+
+def best_tree(trees: TreeDistribution) -> Marginals:
+    """1 for the arcs and the root of the tree that a parse would give, 0 for all others."""
+    heads = trees.mbr()
+    candidates = torch.arange(heads.shape[-1], device=heads.device)
+    arcs = candidates[:, None] == heads[..., None, :]
+    return Marginals(arcs.to(trees.arcs.dtype), (heads == ROOT).to(trees.arcs.dtype))
+
+
+class Shuffled:
+    """The marginals of another sequence of the same length in the same batch; its own where there is none.
+
+    Counts the sequences of two nodes or more that were `seen`, and those of them that were `moved`.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.seen = self.moved = 0
+
+    def __call__(self, trees: TreeDistribution) -> Marginals:
+        """Exchange marginals."""
+        lengths = trees.lengths.cpu().numpy()
+        source = np.arange(len(lengths))
+        for length in np.unique(lengths):
+            some = self.random.permutation((lengths == length).nonzero()[0])
+            source[some] = np.roll(some, 1)  # around a ring: nobody keeps its own, unless alone
+        self.seen += int(np.count_nonzero(lengths > 1))
+        self.moved += int(np.count_nonzero((lengths > 1) & (source != np.arange(len(lengths)))))
+        which: Tensor = torch.from_numpy(source).to(trees.arcs.device)
+        return Marginals(*(part[which] for part in trees.marginals))
+
+
+@torch.inference_mode()
+def _classes(
+    model: Classifier,
+    texts: Texts,
+    levels: list[str],
+    replacement: Replacement,
+    progress: Progress | None,
+) -> Int[np.ndarray, "documents"]:
+    """The class of each text of a split, with other marginals at some levels."""
+    classes = np.full(len(texts.rows), int(np.argmax(model.prior)))
+    model.eval()
+    with ExitStack() as stack:
+        for level in levels:
+            stack.enter_context(replaced_marginals(getattr(model, level), replacement))
+        for documents, batch in texts:
+            classes[texts.documents[documents]] = model(batch).argmax(-1).cpu().numpy()
+            if progress:
+                progress("scoring with other marginals", len(documents))
+    return classes
+
+
+def _ablated(
+    name: str,
+    levels: list[str],
+    classes: np.ndarray,
+    own: np.ndarray,
+    targets: np.ndarray,
+    moved: float | None,
+    resamples: int,
+    seed: int,
+) -> Ablated:
+    counts = np.stack([classes == targets, classes != own], -1).astype(float)
+    accuracy, changed = intervals(np.stack([counts, np.ones_like(counts)], -1), resamples, seed)
+    return Ablated(name, levels, None if (targets == UNKNOWN).all() else accuracy, changed, moved)

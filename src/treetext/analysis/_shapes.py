@@ -1,0 +1,206 @@
+"""The shapes of trees, counted: how deep, how flat, how long their arcs, how many cross; and how alike two trees are.
+
+Every figure is one sum over another, over all trees. So what is counted is kept by document, as pairs of such sums:
+adding documents up, or drawing them at random, then gives the figure of any set of documents.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from numba import njit
+
+from treetext.trees import ROOT, Tree
+
+DEEPEST = 6  # the depths that have a figure each, as in the paper
+
+
+class Statistics(NamedTuple):
+    """Figures of some trees; None where there is nothing to count. All shares are from 0 to 1.
+
+    Trees of a single node have no arcs and no choice: they count for projectivity, height and depth alone.
+    """
+
+    trees: int
+    nodes: int
+    projective: float | None
+    """Of the trees: those without crossing arcs, the arc of the artificial root, left of all nodes, included."""
+    height: float | None
+    """The mean over trees of the largest depth. The depth of a root is 1."""
+    depth_1: float | None
+    """Of the nodes: those at this depth."""
+    depth_2: float | None
+    depth_3: float | None
+    depth_4: float | None
+    depth_5: float | None
+    depth_6: float | None
+    deeper: float | None
+    """Of the nodes: those that are deeper still."""
+    star: float | None
+    """Of the trees with 3 nodes or more (smaller ones are all so): those in which all nodes hang from the root."""
+    hub: float | None
+    """Of the trees with 4 nodes or more: those in which all nodes hang from one node, itself and the root excepted."""
+    leaves: float | None
+    """Of the nodes: those on which nothing hangs."""
+    arc_length: float | None
+    """The mean over arcs of their length, divided by the number of nodes."""
+    left: float | None
+    """Of the arcs: those from a head to a node on its left."""
+    right: float | None
+    crossing: float | None
+    """Of the arcs: those that cross any other, that of the artificial root included."""
+    root_position: float | None
+    """The mean place of the root: 0 is the first node, 1 the last."""
+    root_first: float | None
+    """Of the roots: those that are the first node."""
+    root_last: float | None
+
+
+SHAPES = Statistics._fields[2:]
+COMPARED = ("heads", "arcs", "roots")
+
+
+class Forest(NamedTuple):
+    """Many trees, one after the other, and the document that each belongs to."""
+
+    heads: Int[np.ndarray, "nodes"]
+    lengths: Int[np.ndarray, "trees"]
+    documents: Int[np.ndarray, "trees"]
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> "Forest":
+        """These trees, each of them a document."""
+        heads = np.array([head for tree in trees for head in tree.heads], dtype=np.int32)
+        return cls(heads, np.array([len(tree) for tree in trees], dtype=np.int64), np.arange(len(trees)))
+
+
+def tree_statistics(trees: Sequence[Tree]) -> Statistics:
+    """All that the shapes of trees say.
+
+    >>> found = tree_statistics([Tree.from_heads([1, -1, 1]), Tree.from_heads([-1, 0])])
+    >>> found.height, found.star, found.leaves, found.right
+    (2.0, 1.0, 0.6, 0.6666666666666666)
+    """
+    counts = count_shapes(Forest.of(trees), len(trees)).sum(0)
+    return Statistics(len(trees), sum(map(len, trees)), *(float(a / b) if b else None for a, b in counts))
+
+
+def count_shapes(forest: Forest, documents: int) -> Float[np.ndarray, "_ figures 2"]:
+    """For each document and each of `SHAPES`, the two sums whose quotient is the figure."""
+    counts = np.zeros((documents, len(SHAPES), 2))
+    _count_shapes(forest.heads, forest.lengths, forest.documents, counts)
+    return counts
+
+
+def compare(forest: Forest, heads: Int[np.ndarray, "nodes"], documents: int) -> Float[np.ndarray, "_ 3 2"]:
+    """For each document, how many heads, arcs and roots of the forest the trees with these heads have, too.
+
+    Of all nodes, those with the same head; of all arcs, those that are there in either direction; of all roots, those
+    that are roots there. Trees of a single node count for nothing.
+    """
+    counts = np.zeros((documents, len(COMPARED), 2))
+    _compare(forest.heads, heads, forest.lengths, forest.documents, counts)
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _count_shapes(heads: Any, lengths: Any, documents: Any, counts: Any) -> None:
+    start = 0
+    for tree in range(len(lengths)):
+        n = lengths[tree]
+        _count_tree(heads[start : start + n], counts[documents[tree]])
+        start += n
+
+
+@njit(cache=True, nogil=True)
+def _count_tree(heads: Any, counts: Any) -> None:
+    """Add what one tree has; the columns are in the order of `SHAPES`."""
+    n = len(heads)
+    depths, crossed, children = _depths(heads), _crossed(heads), np.zeros(n, np.int64)
+    height, roots = 0, 0
+    for node in range(n):
+        height = max(height, depths[node])
+        counts[1 + min(depths[node], DEEPEST + 1), 0] += 1
+        if heads[node] == ROOT:
+            roots += 1
+        else:
+            children[heads[node]] += 1
+    _add(counts, 0, not crossed.any(), 1)
+    _add(counts, 1, height, 1)
+    counts[2 : 3 + DEEPEST, 1] += n
+    if n == 1:
+        return
+    column = 3 + DEEPEST
+    if n > 2:
+        _add(counts, column, height <= 2 and (roots == 1 or roots == n), 1)
+    if n > 3:
+        _add(counts, column + 1, children.max() >= n - 2 or roots == n, 1)
+    _add(counts, column + 2, (children == 0).sum(), n)
+    for node in range(n):
+        head = heads[node]
+        if head == ROOT:
+            _add(counts, column + 7, node / (n - 1), 1)
+            _add(counts, column + 8, node == 0, 1)
+            _add(counts, column + 9, node == n - 1, 1)
+        else:
+            _add(counts, column + 3, abs(head - node) / n, 1)
+            _add(counts, column + 4, node < head, 1)
+            _add(counts, column + 5, node > head, 1)
+            _add(counts, column + 6, crossed[node], 1)
+
+
+@njit(cache=True, nogil=True)
+def _add(counts: Any, column: int, above: float, below: float) -> None:
+    counts[column, 0] += above
+    counts[column, 1] += below
+
+
+@njit(cache=True, nogil=True)
+def _depths(heads: Any) -> Any:
+    depths = np.zeros(len(heads), np.int64)
+    for start in range(len(heads)):
+        steps, node = 0, start
+        while node != ROOT and depths[node] == 0:  # up to what is known
+            steps += 1
+            node = heads[node]
+        depth, node = steps + (0 if node == ROOT else depths[node]), start
+        while node != ROOT and depths[node] == 0:
+            depths[node] = depth
+            depth -= 1
+            node = heads[node]
+    return depths
+
+
+@njit(cache=True, nogil=True)
+def _crossed(heads: Any) -> Any:
+    """Whether the arc into each node crosses another; ROOT, which is -1, is also the place of the artificial root."""
+    n = len(heads)
+    crossed = np.zeros(n, np.bool_)
+    for a in range(n):
+        left, right = min(a, heads[a]), max(a, heads[a])
+        for b in range(a):
+            start, end = min(b, heads[b]), max(b, heads[b])
+            if left < start < right < end or start < left < end < right:
+                crossed[a] = crossed[b] = True
+    return crossed
+
+
+@njit(cache=True, nogil=True)
+def _compare(heads: Any, others: Any, lengths: Any, documents: Any, counts: Any) -> None:
+    start = 0
+    for tree in range(len(lengths)):
+        n = lengths[tree]
+        mine, theirs = heads[start : start + n], others[start : start + n]
+        start += n
+        if n == 1:
+            continue
+        document = counts[documents[tree]]
+        for node in range(n):
+            head = mine[node]
+            same = head == theirs[node]
+            _add(document, 0, same, 1)
+            if head == ROOT:
+                _add(document, 2, same, 1)
+            else:
+                _add(document, 1, same or theirs[head] == node, 1)

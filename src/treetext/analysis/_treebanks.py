@@ -1,0 +1,119 @@
+"""Treebanks: Universal Dependencies, the parses that come with SNLI, and the discourse trees of GUM."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from treetext.analysis._annotated import AnnotatedDocument, AnnotatedSentence
+from treetext.analysis._conllu import read_conllu
+from treetext.analysis._discourse import FILES as GUM_FILES
+from treetext.analysis._discourse import read_gum
+from treetext.analysis._head_rules import PUNCTUATION, dependencies
+from treetext.corpora._files import ARCHIVES, existing, opened, reading, split_files
+from treetext.corpora._tables import Columns, read_jsonl
+from treetext.text import BadInput
+
+Format = Literal["conllu", "snli", "gum"]
+FORMATS = {
+    "conllu": "a CoNLL-U file, or a directory of train, dev and test files: trees of words",
+    "snli": "a file of SNLI, or its directory, with the parses that come with it: trees of words, by head rules",
+    "gum": "the directory or archive of GUM, with dep and rst/dependencies: trees of words and of sentences",
+}
+"""What each format expects, in a line."""
+
+
+class Treebank(NamedTuple):
+    """Documents with trees to compare with."""
+
+    name: str
+    """As in ``en_ewt-ud-test.conllu``."""
+    format: Format
+    documents: list[AnnotatedDocument]
+    notes: list[str]
+    """What was left out of it, and why."""
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether there are trees over sentences."""
+        return any(document.tree for document in self.documents)
+
+
+def read_treebank(path: str | Path, format: Format | None = None, split: str = "test") -> Treebank:  # noqa: A002
+    """A treebank, gzipped or not; unless told, its format is that of its files.
+
+    Of a directory whose files are called train, dev and test, one `split` is read. GUM is read whole.
+    """
+    if format not in (None, *get_args(Format)):
+        raise ValueError(f"format: expected {', '.join(get_args(Format))}, got {format!r}")
+    place, notes = existing(str(path)), list[str]()
+    found = format or _format(place)
+    if found == "gum":
+        documents = read_gum(str(place), notes)
+        return Treebank(place.name, found, documents, notes)
+    files = _split(place, found, split, notes)
+    documents = [document for file in files for document in _READERS[found](file, notes)]
+    return Treebank(", ".join(file.name.removesuffix(".gz") for file in files), found, documents, notes)
+
+
+def _format(place: Path) -> Format:
+    """What a file, or a directory by its files, seems to be."""
+    if place.is_dir():
+        with reading(place):
+            files = [file for pattern in ("*", "*/*", "*/*/*") for file in place.glob(pattern)]
+        if any(GUM_FILES.search(file.relative_to(place).as_posix()) for file in files):
+            return "gum"
+        names = [file.name for file in files if file.parent == place]
+    else:
+        names = [place.name]
+    if any(name.endswith(ARCHIVES) for name in names):
+        return "gum"
+    if any(name.removesuffix(".gz").endswith(".conllu") for name in names):
+        return "conllu"
+    if any(name.removesuffix(".gz").endswith(".jsonl") for name in names):
+        return "snli"
+    raise BadInput(f"{place}: neither *.conllu nor *.jsonl nor GUM; expected one, or format: {', '.join(FORMATS)}")
+
+
+def _split(place: Path, format: Format, split: str, notes: list[str]) -> list[Path]:  # noqa: A002
+    files = split_files(str(place), ".conllu" if format == "conllu" else ".jsonl", notes)
+    wanted = [file for found, file in files if found in (split, "all")]
+    if not wanted:
+        there = ", ".join(dict.fromkeys(found for found, _ in files))
+        raise BadInput(f"{place}: no {split} files; expected one of the splits that there are: {there}")
+    return wanted
+
+
+def _read_conllu(file: Path, _: list[str]) -> list[AnnotatedDocument]:
+    with opened(file) as stream:
+        return read_conllu(stream, str(file))
+
+
+def _read_snli(file: Path, notes: list[str]) -> list[AnnotatedDocument]:
+    """The pairs that have a gold label, as in the paper, with the Stanford parser's trees."""
+    found, undecided = list[AnnotatedDocument](), 0
+    columns = Columns("sentence1_parse", "sentence2_parse", "gold_label")
+    for example in read_jsonl(file, columns, notes):
+        if example.label == "-":
+            undecided += 1
+            continue
+        name = example.where.rpartition(" ")[2]
+        found.append(AnnotatedDocument(name, list(_sentences(example.text, name, example.where))))
+    if undecided:
+        notes.append(f"{file}: {undecided} pairs without a gold label ('-') left out")
+    if not found:
+        raise BadInput(f"{file}: no pairs; expected SNLI, a JSON object a line")
+    return found
+
+
+def _sentences(parses: str | list[str] | list[list[str]], name: str, where: str) -> Iterator[AnnotatedSentence]:
+    for side, parse in enumerate(parses, start=1):
+        try:
+            words, tags, tree = _dependencies(str(parse))
+        except ValueError as error:
+            raise BadInput(f"{where}, sentence{side}_parse: {error}") from None
+        yield AnnotatedSentence(f"{name}-{side}", list(words), tree, [tag in PUNCTUATION for tag in tags])
+
+
+_dependencies = lru_cache(maxsize=100)(dependencies)  # each premise comes three times, soon after each other
+_READERS = {"conllu": _read_conllu, "snli": _read_snli}

@@ -1,0 +1,244 @@
+"""The report: one HTML file that needs nothing else, with scores, statistics and all trees to look at."""
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from treetext import __version__
+from treetext.analysis import Table
+from treetext.models import Classifier
+from treetext.show._documents import Document, is_projective, packed, parsed_documents
+from treetext.show._plots import curve
+from treetext.show._tables import cell, html_table, table_plot
+from treetext.training import Corpus, Evaluation, evaluate
+
+Progress = Callable[[str, int], object]
+MOST_BYTES = 4_500_000
+"""For the documents of a report, which stays below five million bytes."""
+WARNING = (
+    "A tree here is whatever helped the classifier. That it looks plausible proves nothing: compare each figure with"
+    " those of the untrained model and of trees that know nothing."
+)
+
+
+def report(
+    model: Classifier,
+    corpus: Corpus,
+    split: str = "test",
+    *,
+    tables: Sequence[Table] = (),
+    most: int = 500,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> str:
+    """A page of HTML on how a model does on a split, and on the trees it induces there.
+
+    `tables` are those of an analysis. If the split has more than `most` documents, so many are drawn by chance to be
+    looked at; scores are of all of them.
+    """
+    if most < 1:
+        raise ValueError(f"most: expected 1 or more documents, got {most}")
+    evaluation = evaluate(model, corpus, split, progress)
+    rows = corpus.rows[split]
+    # By chance here too, so that what room there is goes to documents of all kinds.
+    chosen = np.random.default_rng(seed).permutation(rows)[:most]
+    tell = (lambda more: progress("parsing texts", more)) if progress else None
+    documents = parsed_documents(model, corpus, chosen.tolist(), tell)
+    return report_page(evaluation, documents, tables, about={**model.about, "data": corpus.name, **_kind(model)})
+
+
+def report_page(
+    evaluation: Evaluation,
+    documents: Sequence[Document],
+    tables: Sequence[Table] = (),
+    about: Mapping[str, Any] | None = None,
+) -> str:
+    """The page, from plain values: scores, parsed documents, tables, and what the model says about itself."""
+    about = about or {}
+    data = packed(documents, evaluation.labels, MOST_BYTES)
+    title = f"{about.get('recipe_name') or 'A model'} on {about.get('data') or 'its data'}, {evaluation.split}"
+    script = "".join(_part(name) for name in ("trees.js", "report.js"))
+    trusted = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{trusted}'"
+    sections = {
+        "scores": ("Scores", _scores(evaluation)),
+        "learning": ("Learning curves", _learning(about)),
+        "trees": ("Statistics of the trees", _statistics(tables)),
+        "documents": ("Documents", _browser(data, documents, evaluation)),
+        "about": ("About the model", _about(about)),
+    }
+    sections = {name: section for name, section in sections.items() if section[1]}
+    links = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, (heading, _) in sections.items())
+    body = "".join(
+        f'<section aria-labelledby="{name}"><h2 id="{name}">{heading}</h2>{content}</section>'
+        for name, (heading, content) in sections.items()
+    )
+    # Within a script, "<" could end it or start a comment; JSON can say it in another way.
+    embedded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
+        f'<meta name="generator" content="treetext {__version__}"><style>{_part("report.css")}</style></head>\n'
+        f'<body><a class="skip" href="#documents">Skip to the documents</a><header><h1>{escape(title)}</h1>'
+        f"<nav aria-label='Sections'><ul>{links}</ul></nav></header>\n"
+        f"<main>{_figures(evaluation, documents)}<p>{WARNING}</p>{body}</main>\n"
+        f'<script type="application/json" id="data">{embedded}</script>\n<script>{script}</script></body></html>\n'
+    )
+
+
+def _part(name: str) -> str:
+    return (files("treetext.show") / "page" / name).read_text(encoding="utf-8")
+
+
+def _kind(model: Classifier) -> dict[str, Any]:
+    levels = {name: getattr(model.settings, name, None) for name in ("words", "sentences")}
+    kinds = {f"Attention over {name}": level.attention for name, level in levels.items() if level is not None}
+    return {"kinds": kinds, "parameters": f"{model.size:,} without word vectors"}
+
+
+def _figures(evaluation: Evaluation, documents: Sequence[Document]) -> str:
+    """The few numbers that come first."""
+    low, high = _interval(evaluation.accuracy, evaluation.documents)
+    largest = max(sum(row) for row in evaluation.confusion) / evaluation.documents
+    empty = f"<small>{evaluation.empty:,} without words: predicted as the most frequent class</small>"
+    over = "sentences" if any(document.parsed.tree for document in documents) else "words"
+    found = [kind for kind in (is_projective(document.parsed) for document in documents) if kind is not None]
+    share = f"{100 * sum(found) / len(found):.1f}%" if found else "–"
+    told = f"over {over}, in {len(found):,} documents" if found else "this model has no trees"
+    figures = {
+        "Accuracy": f"{100 * evaluation.accuracy:.1f}%<small>95% interval {100 * low:.1f} to {100 * high:.1f}</small>",
+        "Largest class": f"{100 * largest:.1f}%<small>what always saying it would score</small>",
+        "Texts": f"{evaluation.documents:,}{empty if evaluation.empty else ''}",
+        "Projective trees": f"{share}<small>{told}</small>",
+    }
+    parts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items())
+    return f'<dl class="figures">{parts}</dl>'
+
+
+def _scores(evaluation: Evaluation) -> str:
+    labels, confusion = [escape(label) for label in evaluation.labels], np.array(evaluation.confusion)
+    head = "".join(f'<th scope="col" class="number"><bdi>{label}</bdi></th>' for label in labels)
+    rows = "".join(
+        f'<tr><th scope="row"><bdi>{label}</bdi></th>'
+        + "".join(
+            f'<td style="--share: {count / max(1, sum(row)):.3f}"{" class=same" if i == j else ""}>{count:,}</td>'
+            for j, count in enumerate(row)
+        )
+        + "</tr>"
+        for i, (label, row) in enumerate(zip(labels, confusion.tolist(), strict=True))
+    )
+    matrix = (
+        '<div class="wide"><table class="confusion"><caption>Confusion matrix<small>How many texts of each label'
+        " (rows) were taken for which (columns)</small></caption>"
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    right, of, taken = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
+    by_label = html_table(
+        "Scores by label",
+        ["Label", "Texts", "Precision", "Recall", "F1"],
+        [
+            [label, cell(int(of[i])), *map(_percent, _prf(int(right[i]), int(taken[i]), int(of[i])))]
+            for i, label in enumerate(evaluation.labels)
+        ],
+        "In percent. Precision: of the texts taken for this label, how many are right. Recall: of the texts of this"
+        " label, how many were found.",
+    )
+    return f'<div class="side-by-side">{matrix}{by_label}</div>'
+
+
+def _prf(right: int, taken: int, of: int) -> tuple[float | None, float | None, float | None]:
+    return right / taken if taken else None, right / of if of else None, 2 * right / (taken + of or 1)
+
+
+def _learning(about: Mapping[str, Any]) -> str:
+    epochs = about.get("curve") or []
+    if not epochs:
+        return ""
+    numbers, best = [epoch["epoch"] for epoch in epochs], int(about.get("epoch") or 0)
+    loss = curve("Training loss by epoch", numbers, [epoch["loss"] for epoch in epochs], best)
+    accuracy = curve(
+        "Dev accuracy by epoch", numbers, [100 * epoch["dev_accuracy"] for epoch in epochs], best, unit="%"
+    )
+    table = html_table(
+        "Epochs",
+        ["Epoch", "Loss", "Dev accuracy, percent"],
+        [[str(e["epoch"]), f"{e['loss']:.4f}", f"{100 * e['dev_accuracy']:.1f}"] for e in epochs],
+    )
+    return (
+        f"<p>The model is that of epoch {best}, the best on the dev data (ring).</p>"
+        f'<div class="side-by-side">{loss}{accuracy}</div><details><summary>As a table</summary>{table}</details>'
+    )
+
+
+def _statistics(tables: Sequence[Table]) -> str:
+    """The tables, each below its plot if it has one."""
+    parts = []
+    for table in tables:
+        plot = table_plot(table)
+        rows = [[cell(value) for value in row] for row in table.rows]
+        numbers = html_table(table.title, table.columns, rows, table.note)
+        parts.append(
+            f"{plot}<details><summary>The numbers, as a table</summary>{numbers}</details>" if plot else numbers
+        )
+    return "".join(parts)
+
+
+def _browser(data: dict[str, Any], documents: Sequence[Document], evaluation: Evaluation) -> str:
+    there, shown = evaluation.documents, len(data["documents"])
+    why = "drawn by chance" + (", as many as this file has room for" if shown < len(documents) else "")
+    remark = f"<p>{shown:,} of the {there:,} texts, {why}.</p>" if shown < there else ""
+    labels = [(str(i), escape(label)) for i, label in enumerate(evaluation.labels)]
+    over = "Tree over sentences" if any(document.parsed.tree for document in documents) else "Trees over words"
+    trees = [("projective", "projective"), ("crossing", "with crossing arcs")]
+    filters = (
+        _select("label", "Label", labels)
+        + _select("predicted", "Predicted", labels)
+        + _select("right", "Prediction", [("right", "right"), ("wrong", "wrong")])
+        + (_select("tree", over, trees) if any(entry["projective"] is not None for entry in data["documents"]) else "")
+    )
+    return (
+        f'{remark}<noscript><p role="alert">The list of documents needs JavaScript; all else here does not.</p>'
+        f'</noscript><form id="filters" hidden aria-label="Which documents">{filters}'
+        '<label>Beginning or source has<input type="search" name="text" autocomplete="off"></label>'
+        '<button type="reset">Show all</button><output id="count" aria-live="polite"></output></form>'
+        '<div class="browser"><div class="listed" role="region" aria-label="List of documents" tabindex="0"><table>'
+        '<caption class="unseen">Documents; the button in each row opens it</caption><thead><tr>'
+        '<th scope="col">Text</th><th scope="col">Label</th><th scope="col">Predicted</th>'
+        '<th scope="col" class="number">Sentences</th><th scope="col">Projective</th></tr></thead>'
+        '<tbody id="list"></tbody></table><p id="nothing" hidden>No document is like that.</p></div>'
+        '<article id="document" aria-label="The open document" hidden></article></div>'
+    )
+
+
+def _select(name: str, title: str, options: Sequence[tuple[str, str]]) -> str:
+    choices = "".join(f'<option value="{value}">{text}</option>' for value, text in [("", "any"), *options])
+    return f'<label>{title}<select name="{name}">{choices}</select></label>'
+
+
+def _about(about: Mapping[str, Any]) -> str:
+    names = {
+        "recipe_name": "Recipe", "seed": "Seed", "parameters": "Parameters", "epoch": "Best epoch",
+        "seconds": "Seconds of training", "fingerprint": "Fingerprint of the training data",
+    }  # fmt: skip
+    rows = [[title, str(about[name])] for name, title in names.items() if about.get(name) is not None]
+    rows += [[name, str(value)] for name, value in about.get("kinds", {}).items()]
+    return html_table("Where the model comes from", ["", ""], rows, words=True) if rows else ""
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def _interval(share: float, count: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's: the shares that a sample of this size does not speak against."""
+    middle, width = share + z * z / (2 * count), z * math.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
+    scale = 1 + z * z / count
+    return max(0.0, (middle - width) / scale), min(1.0, (middle + width) / scale)

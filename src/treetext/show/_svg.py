@@ -1,0 +1,165 @@
+"""Trees and marginals as SVG: plain values in, a string out."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from html import escape
+from itertools import count
+
+from rich.cells import cell_len
+
+from treetext.models import Weights
+from treetext.show._terminal import head_shares, shortened
+from treetext.show._text import printable
+from treetext.trees import ROOT, Tree
+
+INK, QUIET, ACCENT, PAPER = "#1b1e25", "#5a6070", "#2456c9", "#ffffff"
+FONT = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+ROW, LETTER = 30, 7.6  # the height of a sentence, and about the width of a letter, in pixels
+MOST = 320  # room for arcs
+
+
+def sentence_svg(words: Sequence[str], tree: Tree, weights: Weights | None = None) -> str:
+    """Arcs over the words of a sentence, drawn by displaCy; with `weights`, the weaker an arc, the paler it is."""
+    from spacy import displacy  # takes a while to import
+
+    _check(len(tree), words, weights)
+    shares = head_shares(tree, weights)
+    texts = [printable(word) for word in words]
+    arcs = [
+        {
+            "start": min(head, node),
+            "end": max(head, node),
+            "label": f"{shares[node]:.2f}" if shares else "",
+            "dir": "left" if node < head else "right",
+        }
+        for head, node in tree.arcs
+    ]
+    tagged = [{"text": text, "tag": "root" if tree.heads[i] == ROOT else ""} for i, text in enumerate(texts)]
+    direction = "rtl" if _is_right_to_left(texts) else "ltr"
+    drawn = displacy.render(
+        {"words": tagged, "arcs": arcs, "settings": {"direction": direction}},
+        manual=True,
+        jupyter=False,
+        options={"distance": round(max(120, LETTER * 1.4 * max(map(cell_len, texts)) + 24)), "arrow_spacing": 8,
+                 "font": FONT, "color": INK, "bg": PAPER, "compact": len(words) > 12},
+    )  # fmt: skip
+    # displaCy names its arrows by chance; the same tree shall give the same file.
+    name = hashlib.sha256(repr((texts, tree.heads, shares)).encode()).hexdigest()[:32]
+    drawn = re.sub(r"(id=\"|#arrow-|arrow-)[0-9a-f]{32}-0", rf"\g<1>{name}-0", drawn)
+    number = count()
+
+    def strength(found: re.Match[str]) -> str:
+        share = shares[tree.arcs[next(number)][1]] if shares else 1.0
+        return f'{found[0][:-1]} opacity="{0.2 + 0.8 * share:.2f}">'
+
+    return re.sub('<g class="displacy-arrow">', strength, drawn)
+
+
+def document_svg(texts: Sequence[str], tree: Tree, weights: Weights | None = None, width: int = 960) -> str:
+    """Sentences below each other with arcs beside them; long ones are cut, and whole when pointed at."""
+    _check(len(tree), texts, weights)
+    shares = head_shares(tree, weights) or [1.0] * len(tree)
+    levels = arc_levels(tree)
+    step = min(18.0, MOST / max(1, *levels.values(), 1))
+    left = 56 + step * max(levels.values(), default=0)
+    width = max(width, round(left) + 200)
+    letters = int((width - left - 50) / LETTER)
+    lines = []
+    for node, head in enumerate(tree.heads):
+        y = ROW * (node + 0.5)
+        share = shares[node]
+        if head == ROOT:
+            line = f'M 40 {y} H {left - 6:.1f}"/><text x="34" y="{y + 4}" text-anchor="end">root</text'
+        else:
+            line = f'{_bracket(ROW * (head + 0.5), y, left, 8 + step * levels[head, node])}"/'
+        told = f"{'root' if head == ROOT else f'{head + 1}'} → {node + 1}: {share:.2f}"
+        lines.append(
+            f'<g opacity="{0.2 + 0.8 * share:.2f}" fill="{ACCENT}" font-size="12"><title>{told}</title>'
+            f'<path fill="none" stroke="{ACCENT}" stroke-width="{1 + 1.4 * share:.2f}" d="{line}>'
+            f'<path d="M {left:.1f} {y} l -7 -3.5 v 7 Z"/></g>'
+        )
+    for node, text in enumerate(map(printable, texts)):
+        y = ROW * (node + 0.5) + 5
+        lines.append(
+            f'<g><title>{escape(text)}</title><text x="{left + 30:.1f}" y="{y}" text-anchor="end" fill="{QUIET}">'
+            f'{node + 1}</text><text x="{left + 40:.1f}" y="{y}">{escape(shortened(text, letters))}</text></g>'
+        )
+    return _svg(width, ROW * len(tree), "Tree over sentences", lines)
+
+
+def heat_map(weights: Weights, labels: Sequence[str]) -> str:
+    """The marginals as a matrix: row i, column j is how likely i is the head of j; the first row is the root."""
+    n, cell = len(labels), 26
+    _check(n, labels, weights)
+    whole = [printable(label) for label in labels]
+    names = [shortened(text, 24) for text in whole]
+    left = top = round(20 + LETTER * max(map(cell_len, ["root", *names])))
+    lines = []
+    for i in range(-1, n):
+        y = top + cell * (i + 1)
+        name, head = ("root", "root") if i == ROOT else (names[i], whole[i])
+        lines.append(f'<text x="{left - 8}" y="{y + 17}" text-anchor="end">{escape(name)}</text>')
+        row = weights.roots if i == ROOT else weights.arcs[i]
+        for j, share in enumerate(row.tolist()):
+            told = f"<title>{escape(head)} → {escape(whole[j])}: {share:.3f}</title>"
+            number = f"{100 * share:.0f}"
+            colour = PAPER if share > 0.55 else INK
+            lines.append(
+                f'<g>{told}<rect x="{left + cell * j}" y="{y}" width="{cell - 1}" height="{cell - 1}" fill="{ACCENT}"'
+                f' fill-opacity="{0.04 + 0.96 * share:.3f}"/>'
+                + (
+                    f'<text x="{left + cell * (j + 0.5) - 0.5}" y="{y + 17}" font-size="11" text-anchor="middle"'
+                    f' fill="{colour}">{number}</text>'
+                    if number != "0"
+                    else ""
+                )
+                + "</g>"
+            )
+    for j, name in enumerate(names):
+        x = left + cell * (j + 0.5) + 4
+        lines.append(f'<text transform="translate({x} {top - 8}) rotate(-90)">{escape(name)}</text>')
+    return _svg(left + cell * n + 8, top + cell * (n + 1) + 8, "Marginals: heads in rows, in percent", lines)
+
+
+def arc_levels(tree: Tree) -> dict[tuple[int, int], int]:
+    """How far out each arc is drawn: shorter ones nearer, and no two over the same place equally far."""
+    used = [0] * len(tree)
+    levels = {}
+    for head, node in sorted(tree.arcs, key=lambda arc: abs(arc[0] - arc[1])):
+        first, last = min(head, node), max(head, node)
+        level = 1 + max(used[first:last])
+        used[first:last] = [level] * (last - first)
+        levels[head, node] = level
+    return levels
+
+
+def _bracket(start: float, end: float, x: float, out: float) -> str:
+    """A line with round corners, out to the left and back."""
+    way = 1 if end > start else -1
+    start += 5 * way
+    bend = min(7.0, abs(end - start) / 2)
+    return (
+        f"M {x:.1f} {start} H {x - out + bend:.1f} Q {x - out:.1f} {start} {x - out:.1f} {start + way * bend}"
+        f" V {end - way * bend} Q {x - out:.1f} {end} {x - out + bend:.1f} {end} H {x - 6:.1f}"
+    )
+
+
+def _svg(width: int | float, height: int | float, label: str, lines: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+        f' role="img" aria-label="{label}" font-family="{FONT}" font-size="14" fill="{INK}">'
+        f'<rect width="100%" height="100%" fill="{PAPER}"/>{"".join(lines)}</svg>\n'
+    )
+
+
+def _check(size: int, labels: Sequence[str], weights: Weights | None) -> None:
+    if len(labels) != size:
+        raise ValueError(f"expected {size} texts, one for each node, got {len(labels)}")
+    if weights is not None and weights.arcs.shape != (size, size):
+        raise ValueError(f"weights: expected those of {size} nodes, got arcs of shape {weights.arcs.shape}")
+
+
+def _is_right_to_left(texts: Sequence[str]) -> bool:
+    letters = [letter for text in texts for letter in text if letter.isalpha()]
+    return 2 * len(re.findall("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]", "".join(letters))) > len(letters)

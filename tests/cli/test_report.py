@@ -1,0 +1,67 @@
+import json
+import re
+
+from tests.cli.running import OWN_SETTINGS, invoke, options, refusal
+from treetext.models import load_model
+
+
+def data(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1])
+
+
+def test_a_report_of_the_test_data(model, tmp_path):
+    out = tmp_path / "a report.html"
+    done = invoke("report", model, "--out", out)
+    assert done.stdout.startswith(f"{out}: 0.")
+    assert out.resolve().as_uri() in done.stdout
+    page = out.read_text()
+    assert len(data(page)["documents"]) == 30
+    assert f"{100 * load_model(model).about['scores']['test']:.1f}%" in page
+    for expected in ("Trees of words", "Trees of sentences", "random trees", "Does the tree matter?", "Dev accuracy"):
+        assert expected in page
+    assert invoke("report", model, "--out", out).stdout == done.stdout
+    assert out.read_text() == page, "the same again"
+
+
+def test_parts_of_it(model, tmp_path):
+    out = tmp_path / "report.html"
+    invoke("report", model, "--out", out, "--documents", 7, "--split", "train", "--no-statistics")
+    page = out.read_text()
+    assert len(data(page)["documents"]) == 7
+    assert "7 of the 60 texts, drawn by chance." in page
+    assert "Trees of words" not in page
+
+
+def test_pairs_and_files(pair_model, pair_file, tmp_path):
+    out = tmp_path / "report.html"
+    path = tmp_path / "pairs.csv"
+    path.write_text(pair_file.read_text() + "\n,only one side,same\n,,other\n")
+    invoke("report", pair_model, path, "--out", out)
+    page = out.read_text()
+    found = data(page)["documents"]
+    assert len(found) == 62
+    assert sorted(document["sentences"] for document in found)[:2] == [0, 1]
+    assert "2 without words" in page
+
+
+def test_a_model_without_trees(tmp_path, reviews):
+    columns = {"data.text": "review", "data.label": "stars"}
+    kinds = {"model.words.attention": "simple", "model.sentences.attention": "none"}
+    settings = [*OWN_SETTINGS, *options(columns | kinds)]
+    invoke("train", "documents/both", "--data", reviews, "--out", tmp_path / "model", *settings)
+    invoke("report", tmp_path / "model", "--out", tmp_path / "report.html")
+    assert "this model has no trees" in (tmp_path / "report.html").read_text()
+
+
+def test_refusals(model, tmp_path):
+    out = tmp_path / "report.html"
+    assert "nowhere: no such directory" in refusal("report", tmp_path / "nowhere", "--out", out)
+    assert "No such file or directory" in refusal("report", model, "--out", tmp_path / "no" / "report.html")
+    path = tmp_path / "odd.csv"
+    path.write_text("text,label\na,odd\n")
+    settings = options({"data.format": "csv"})
+    assert "label 'odd' is not among those of the training data" in refusal(
+        "report", model, path, "--out", out, *settings
+    )
+    invoke("report", model, "--documents", 0, code=2)
+    assert list(tmp_path.iterdir()) == [path], "nothing is left behind"

@@ -1,0 +1,160 @@
+import base64
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from tests.show.making import LABELS, NASTY, documents, evaluation, parsed
+from treetext.analysis import Table
+from treetext.models import Weights
+from treetext.show import Document, report_page
+from treetext.show._documents import likely_heads
+from treetext.show._tables import cell
+
+
+class Reader(HTMLParser):
+    """The tags of a page with their attributes, and the text in them."""
+
+    VOID = ("meta", "link", "input", "br")
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.open, self.texts = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_data(self, data):
+        self.texts.append((self.open[-1] if self.open else None, data))
+
+
+def embedded(page):
+    [found] = [text for tag, text in Reader(page).texts if tag == "script" and text.startswith("{")]
+    return json.loads(found)
+
+
+def content(data, number):
+    return json.loads(zlib.decompress(base64.b64decode(data["packed"][number])))
+
+
+@pytest.fixture(scope="module")
+def nasty():
+    made = [Document(parsed(NASTY), LABELS[1], "</script><script>alert(2)</script>")]
+    tables = [Table("<u>t</u>", ["<a>", "model", "random"], [["</td>", 1.5, 0.123456], ["x", None, "5 & 6"]], "<hr>")]
+    about = {
+        "recipe_name": "<h1>name",
+        "data": "</title>",
+        "epoch": 1,
+        "curve": [{"epoch": 1, "loss": 1.0, "dev_accuracy": 0.5}],
+    }
+    return report_page(evaluation(made), made, tables, about), made
+
+
+def test_all_text_is_escaped(nasty):
+    page, made = nasty
+    read = Reader(page)
+    assert read.open == [], "tags close in order"
+    assert [tag for tag, _ in read.tags].count("script") == 2
+    assert not {"b", "u", "img", "hr", "i"} & {tag for tag, _ in read.tags}
+    assert [tag for tag, _ in read.tags].count("h1") == 1
+    assert not any(name.startswith("on") for _, attributes in read.tags for name in attributes)
+    data = embedded(page)
+    assert data["labels"] == LABELS
+    assert data["documents"][0]["name"] == made[0].name
+    assert [sentence["words"].split("\n") for sentence in content(data, 0)["sentences"]] == NASTY
+
+
+def test_nothing_comes_from_outside(nasty):
+    page, _ = nasty
+    for tag, attributes in Reader(page).tags:
+        for name in ("src", "href", "action", "data"):
+            assert attributes.get(name, "#").startswith(("#", "data:")), (tag, attributes)
+    assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", page)
+    assert "default-src 'none'" in page
+
+
+def test_trees_are_those_of_the_model(nasty):
+    page, [document] = nasty
+    found = content(embedded(page), 0)
+    assert found["heads"] == list(document.parsed.tree.heads)
+    for given, sentence in zip(found["sentences"], document.parsed.sentences, strict=True):
+        assert given["heads"] == list(sentence.tree.heads)
+        assert given["projective"] == sentence.tree.projective
+    assert "gold" not in found
+
+
+def test_likely_heads():
+    arcs = np.array([[0, 0.004, 0.2], [0.5, 0, 0.3], [0.25, 0.1, 0]], np.float32)
+    roots = np.array([0.25, 0.896, 0.5], np.float32)
+    assert likely_heads(Weights(arcs, roots)) == [[1, 50, -1, 25, 2, 25], [-1, 90, 2, 10], [-1, 50, 1, 30, 0, 20]]
+
+
+def test_scores_and_accessible_tables(nasty):
+    page, _ = nasty
+    read = Reader(page)
+    tables = [tag for tag, _ in read.tags].count("table")
+    assert tables == [tag for tag, _ in read.tags].count("caption") >= 5
+    assert all("scope" in attributes for tag, attributes in read.tags if tag == "th")
+    assert all("aria-label" in attributes for tag, attributes in read.tags if tag == "svg")
+    assert [attributes["lang"] for tag, attributes in read.tags if tag == "html"] == ["en"]
+    ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    words = "".join(text for tag, text in read.texts if tag not in ("script", "style"))
+    for expected in ("0.0%95% interval 0.0 to 79.3", "<u>t</u>", "0.12", "5 & 6", "<hr>", "Training loss by epoch"):
+        assert expected in words
+
+
+def test_a_model_without_trees():
+    made = [Document(parsed([["a", "b"]], trees=False), LABELS[0])]
+    page = report_page(evaluation(made), made)
+    assert "this model has no trees" in page
+    assert 'name="tree"' not in page
+    assert content(embedded(page), 0) == {"sentences": [{"words": "a\nb"}]}
+
+
+def test_five_hundred_documents_stay_below_five_megabytes():
+    chance = np.random.default_rng(0)
+    lexicon = ["".join(chance.choice(list("abcdefghijklmnopqrstuvwxyz"), 2 + i % 9)) for i in range(8000)]
+    ranks = np.minimum(chance.zipf(1.3, 600_000), 8000) - 1
+    words = iter([lexicon[rank] for rank in ranks])
+    small = documents(500, lambda _: [[next(words) for _ in range(18)] for _ in range(12)], chance)
+    page = report_page(evaluation(small), small)
+    assert len(page.encode()) < 5_000_000
+    data = embedded(page)
+    assert len(data["documents"]) == len(data["packed"]) == 500
+    large = [*small, *small, *small]
+    page = report_page(evaluation(large), large)
+    assert len(page.encode()) < 5_000_000
+    shown = len(embedded(page)["documents"])
+    assert 500 < shown < 1500
+    assert f"{shown:,} of the 1,500 texts, drawn by chance, as many as this file has room for." in page
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        ("a", "a"),
+        (3, "3"),
+        (12345, "12,345"),
+        (2.0, "2.00"),
+        (51.44, "51.4"),
+        (2.813, "2.81"),
+        (0.0123, "0.01"),
+    ],
+)
+def test_cells(value, text):
+    assert cell(value) == text

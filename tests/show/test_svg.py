@@ -1,0 +1,102 @@
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from tests.show.making import NASTY, random_tree, random_weights
+from treetext.models import Weights
+from treetext.show import document_svg, heat_map, sentence_svg
+from treetext.show._svg import arc_levels
+from treetext.trees import Tree
+
+S = "{http://www.w3.org/2000/svg}"
+WORDS = ["the", "old", "dog", "sleeps"]
+TREE = Tree.from_heads([2, 2, 3, -1])
+WEIGHTS = Weights(
+    np.array([[0, 0, 0, 0], [0, 0, 0, 0], [0.5, 1, 0, 0], [0.5, 0, 0.9, 0]], np.float32),
+    np.array([0, 0, 0.1, 1], np.float32),
+)
+CONTROLS = "a\x00b\x1b\ufffe"
+
+
+def texts(drawing):
+    return ["".join(node.itertext()).strip() for node in drawing.iter(f"{S}text")]
+
+
+def test_sentence_arcs_are_those_of_displacy():
+    drawing = ET.fromstring(sentence_svg(WORDS, TREE, WEIGHTS))
+    arrows = [group for group in drawing.iter(f"{S}g") if group.get("class") == "displacy-arrow"]
+    assert [arrow.get("opacity") for arrow in arrows] == ["0.60", "1.00", "0.92"]
+    assert [text.split() for text in texts(drawing)] == [
+        ["the"], ["old"], ["dog"], ["sleeps", "root"], ["0.50"], ["1.00"], ["0.90"]
+    ]  # fmt: skip
+    assert sentence_svg(WORDS, TREE, WEIGHTS) == sentence_svg(WORDS, TREE, WEIGHTS)
+    assert sentence_svg(WORDS, TREE) != sentence_svg(WORDS[::-1], TREE)
+
+
+def test_a_document_tree_has_an_arc_for_each_sentence_and_its_whole_text():
+    long = "word " * 100
+    drawing = ET.fromstring(document_svg([long, "b", "c", "d"], TREE, WEIGHTS, width=500))
+    titles = [node.text for node in drawing.iter(f"{S}title")]
+    assert titles == [
+        "3 → 1: 0.50", "3 → 2: 1.00", "4 → 3: 0.90", "root → 4: 1.00", " ".join(long.split()), "b", "c", "d"
+    ]  # fmt: skip
+    shown = texts(drawing)
+    assert [text for text in shown if text.endswith("…")]
+    assert len(max(shown, key=len)) < 60
+    assert float(drawing.get("width")) == 500
+
+
+def test_heat_map_cells():
+    drawing = ET.fromstring(heat_map(WEIGHTS, WORDS))
+    titles = [node.text for node in drawing.iter(f"{S}title")]
+    assert len(titles) == 5 * 4
+    assert "root → sleeps: 1.000" in titles
+    assert "dog → the: 0.500" in titles
+    opacity = [float(node.get("fill-opacity", 0)) for node in drawing.iter(f"{S}rect")][1:]
+    assert opacity == pytest.approx(
+        [0.04 + 0.96 * share for share in np.vstack([WEIGHTS.roots, WEIGHTS.arcs]).ravel()], abs=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [*NASTY, [CONTROLS, "b"], ["alone"]], ids=["markup", "hebrew", "emoji", "control", "one"]
+)
+def test_any_text_is_valid_xml(words):
+    chance = np.random.default_rng(0)
+    tree, weights = random_tree(chance, len(words)), random_weights(chance, len(words))
+    for drawn in (sentence_svg(words, tree, weights), document_svg(words, tree, weights), heat_map(weights, words)):
+        found = " ".join(ET.fromstring(drawn).itertext())
+        for word in words:
+            assert word in found or word == CONTROLS
+
+
+def test_right_to_left():
+    drawing = ET.fromstring(sentence_svg(NASTY[1], Tree.from_heads([1, -1, 1])))
+    places = [float(node.get("x")) for node in drawing.iter(f"{S}tspan") if node.get("class") == "displacy-word"]
+    assert places == sorted(places, reverse=True)
+
+
+def test_arcs_over_the_same_place_have_levels_of_their_own():
+    chance = np.random.default_rng(3)
+    for _ in range(50):
+        tree = random_tree(chance, 9)
+        levels = arc_levels(tree)
+        for place in range(8):
+            over = [level for (head, node), level in levels.items() if min(head, node) <= place < max(head, node)]
+            assert len(over) == len(set(over))
+
+
+def test_large_trees():
+    n = 120
+    tree = Tree.from_heads([-1, *[0] * (n - 1)])
+    drawing = ET.fromstring(document_svg(["x"] * n, tree))
+    assert float(drawing.get("width")) == 960
+    ET.fromstring(sentence_svg(["x"] * n, tree))
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="expected 4 texts, one for each node, got 1"):
+        document_svg(["a"], TREE)
+    with pytest.raises(ValueError, match=r"weights: expected those of 2 nodes, got arcs of shape \(4, 4\)"):
+        heat_map(WEIGHTS, ["a", "b"])

@@ -1,0 +1,191 @@
+"""Every block of code in the documentation runs; the site is built strictly, and needs nothing from elsewhere."""
+
+import doctest
+import importlib.util
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, invoke
+from treetext.cli import app
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show")
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+TRAIN = 'train("hidden-trees/both", '
+CHECKER, FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Block(NamedTuple):
+    """A block of code on a page."""
+
+    language: str
+    file: str
+    """What to call it, if it is a file."""
+    code: str
+    where: str
+
+
+def blocks(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    fences = len(re.findall("^ *```", text, re.MULTILINE))
+    found = [
+        Block(m[1], m[2], m[3], f"{page}, line {text.count(chr(10), 0, m.start()) + 1}") for m in BLOCK.finditer(text)
+    ]
+    assert fences == 2 * len(found), f"{page}: a block that is not read; expected ```language or ```language title=file"
+    return found
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory):
+    """Two small models, for pages that go on from the first."""
+    place = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREETEXT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        for name, seed in (("first", 1), ("other", 2)):
+            invoke("train", "hidden-trees/both", "--out", place / name, "--seed", seed, *SETTINGS)
+    return place
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
+def test_every_block_runs(page, tmp_path, monkeypatch, request):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TREETEXT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+    found = blocks(page)
+    if any("models/first" in block.code for block in found) and page != "index.md":
+        (tmp_path / "models").symlink_to(request.getfixturevalue("models"))
+    for block in found:
+        if block.file:
+            (tmp_path / block.file).write_text(block.code, encoding="utf-8")
+    names = {"SMALLER": SIZES | CORPUS, "__name__": "page"}
+    for block in found:
+        if block.language == "python":
+            run_python(block, names)
+        elif block.language == "console":
+            run_console(block)
+        else:
+            assert block.file or block.language == "text", f"{block.where}: {block.language} does not run"
+
+
+def run_python(block, names):
+    if ">>>" in block.code:
+        test = doctest.DocTestParser().get_doctest(block.code, names, block.where, block.where, 0)
+        runner = doctest.DocTestRunner(CHECKER, optionflags=FLAGS)
+        output = []
+        runner.run(test, out=output.append, clear_globs=False)
+        assert not runner.failures, "".join(output)
+        return
+    # Small enough for a test, which is all that is changed.
+    exec(compile(block.code.replace(TRAIN, f"{TRAIN}set=SMALLER, "), block.where, "exec"), names)
+
+
+def run_console(block):
+    first, *commands = re.split(r"^\$ ", block.code, flags=re.MULTILINE)
+    assert not first, f"{block.where}: expected a command, as in $ treetext"
+    assert commands, f"{block.where}: expected a command, as in $ treetext"
+    for command in commands:
+        line, _, expected = command.partition("\n")
+        printed = run_line(line, block.where)
+        if expected.strip():
+            difference = CHECKER.output_difference(doctest.Example(line, expected), printed, FLAGS)
+            assert CHECKER.check_output(expected.strip() + "\n", printed.strip() + "\n", FLAGS), difference
+
+
+def run_line(line, where):
+    """Run ``treetext …``, which may have a text from echo or printf before it, and a file after it."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|>")
+    lexer.whitespace_split = True
+    words, stdin, file = list(lexer), "", None
+    if "|" in words:
+        (speaker, text), words = words[: words.index("|")], words[words.index("|") + 1 :]
+        assert speaker in ("echo", "printf"), f"{where}: {line}"
+        stdin = f"{text}\n" if speaker == "echo" else text.encode().decode("unicode_escape")
+    if ">" in words:
+        *words, _, file = words
+    program, *arguments = words
+    assert program == "treetext", f"{where}: {line}"
+    if arguments[0] == "train":
+        arguments += SETTINGS if "hidden-trees" in arguments[1] else OWN_SETTINGS
+    done = invoke(*arguments, stdin=stdin)
+    if file:
+        Path(file).write_text(done.stdout, encoding="utf-8")
+        assert done.stdout, f"{where}: {line} printed nothing"
+    return done.stdout
+
+
+def test_the_figures_are_as_drawn():
+    drawings = runpy.run_path(str(DOCS / "figures.py"))["DRAWINGS"]
+    drawn = {f"{name}.svg": draw().svg() for name, draw in drawings.items()}
+    kept = {file.name: file.read_text(encoding="utf-8") for file in (DOCS / "figures").iterdir()}
+    assert drawn.keys() == kept.keys()
+    for name, svg in drawn.items():
+        assert kept[name] == svg, f"docs/figures/{name} is out of date: run python docs/figures.py"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    for needed in ("material", "mkdocstrings", "latex2mathml"):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed: pip install '.[docs]'")
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def html(site, page):
+    return (site / page).with_suffix(".html").read_text(encoding="utf-8")
+
+
+def test_the_site_loads_nothing_from_elsewhere(site):
+    files = [*site.rglob("*.html"), *site.rglob("*.css")]
+    assert len(files) > len(PAGES)
+    loads = re.compile(
+        r'<(?:script|img|iframe)[^>]*\ssrc="?(?:https?:)?//|<link[^>]*\shref="?(?:https?:)?//(?![^>]*rel="?canonical)|url\(["\']?(?:https?:)?//'
+    )
+    for file in files:
+        assert not loads.search(file.read_text(encoding="utf-8")), file
+
+
+def test_formulas_are_mathml(site):
+    for page in PAGES:
+        written, built = (DOCS / page).read_text(encoding="utf-8"), html(site, page)
+        assert built.count('display="block"') == written.count("$$") / 2, page
+        assert "arithmatex" not in built, page
+    assert html(site, "mathematics.md").count("<math") > 30
+
+
+def test_examples_in_docstrings_are_code(site):
+    pages = [html(site, page) for page in PAGES if page.startswith("reference")]
+    assert sum(page.count("&gt;&gt;&gt;") for page in pages) > 10
+    assert not any("<blockquote>" in page for page in pages)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_is_in_the_reference(site, package):
+    page = html(site, f"reference/{package}.md")
+    for name in import_module(f"treetext.{package}").__all__:
+        place = f'id="treetext.{package}.{name}"'
+        assert place in page or (name.isupper() and f"<code>{name}</code>" in page), name  # a constant may be mentioned
+
+
+def test_every_command_is_in_the_reference(site):
+    page = html(site, "reference/command.md")
+    names = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert len(names) >= 7
+    for name in names:
+        assert f'id="treetext-{name}"' in page
+        assert f"treetext {name} [OPTIONS]" in page
