@@ -1,6 +1,6 @@
 """Attention within a text: none, over positions, or over the arcs of latent trees."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -10,7 +10,7 @@ from torch.nn.functional import leaky_relu, linear
 
 from treetext.nn._checks import check_choice, check_size, check_vectors
 from treetext.nn._chunks import Chunks
-from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees, TreeDistribution
+from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees, TreeDistribution, infer_together
 
 KINDS = ("none", "simple", "projective", "nonprojective")
 TREES: dict[str, type[TreeDistribution]] = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}
@@ -115,15 +115,14 @@ class Attention(nn.Module):
         parts = [semantic, parents, *([arcs @ semantic] if self.with_children else [])]
         return ACTIVATIONS[self.activation](self.combine(torch.cat(parts, -1)))
 
-    def _marginals(self, structure: Tensor, chunks: Chunks) -> list[tuple[Marginals, TreeDistribution | None]]:
+    def _marginals(self, structure: Tensor, chunks: Chunks) -> Sequence[tuple[Marginals, TreeDistribution | None]]:
         """Of each chunk, and the trees that they are of."""
         parents, children = map(chunks.split, self._projected(structure))
         arcs = [p @ c.mT for p, c in zip(parents, children, strict=True)]
         if self.kind == "simple":
             return [(_softmax(scores, real), None) for scores, real in zip(arcs, chunks.real, strict=True)]
         roots = [x[..., 0] for x in chunks.split(self._root_scores(structure))]
-        scores = zip(arcs, roots, chunks.lengths, strict=True)
-        return [_infer(TREES[self.kind], *each, self.single_root) for each in scores]
+        return _infer(TREES[self.kind], list(zip(arcs, roots, chunks.lengths, strict=True)), self.single_root)
 
     def trees(self, structure: Float[Tensor, "b n s"], lengths: Int[Tensor, "b"] | None = None) -> TreeDistribution:
         """The distribution over trees to which structure vectors lead."""
@@ -156,14 +155,23 @@ def _softmax(scores: Tensor, real: Tensor | None) -> Marginals:
     return Marginals(arcs, arcs.new_zeros(arcs.shape[:2]))
 
 
-def _infer(kind: type[TreeDistribution], *arguments: Any) -> tuple[Marginals, TreeDistribution]:
+Chunk = tuple[Tensor, Tensor, Tensor | None]
+"""The scores of arcs and of roots, and the lengths."""
+
+
+def _infer(
+    kind: type[TreeDistribution], chunks: list[Chunk], single_root: bool
+) -> list[tuple[Marginals, TreeDistribution]]:
     if torch.compiler.is_compiling():  # around the kernels, which are not made of torch's operations
         eager: Any = torch.compiler.disable(_infer_eagerly)  # type: ignore[no-untyped-call]
-        found: tuple[Marginals, TreeDistribution] = eager(kind, *arguments)
+        found: list[tuple[Marginals, TreeDistribution]] = eager(kind, chunks, single_root)
         return found
-    return _infer_eagerly(kind, *arguments)
+    return _infer_eagerly(kind, chunks, single_root)
 
 
-def _infer_eagerly(kind: type[TreeDistribution], *arguments: Any) -> tuple[Marginals, TreeDistribution]:
-    trees = kind(*arguments)
-    return trees.marginals, trees
+def _infer_eagerly(
+    kind: type[TreeDistribution], chunks: list[Chunk], single_root: bool
+) -> list[tuple[Marginals, TreeDistribution]]:
+    trees = [kind(*chunk, single_root) for chunk in chunks]
+    infer_together(trees)
+    return [(each.marginals, each) for each in trees]

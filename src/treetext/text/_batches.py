@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Int
+from numba import njit
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -153,15 +154,17 @@ def chunks(
 CHUNK, STEP = 200.0, 4.0  # the time of a chunk, and of a step of an LSTM over it, beside that of a word, which is 1
 
 
-def _cuts(sizes: np.ndarray, counts: np.ndarray, most: int, chunk: float, step: float) -> list[int]:
+@njit(cache=True)
+def _cuts(sizes: Any, counts: Any, most: int, chunk: float, step: float) -> Any:
     """Where to cut a falling sequence of distinct sizes, of which there are so many each, such that time is least."""
-    before = np.concatenate([[0], np.cumsum(counts)])
-    least, cut = np.zeros(len(sizes) + 1), [0] * (len(sizes) + 1)
+    least, cut = np.zeros(len(sizes) + 1), np.zeros(len(sizes) + 1, np.int64)
     for end in range(1, len(sizes) + 1):
-        held = before[end] - before[:end]  # by a chunk that starts at each size
-        times = least[:end] + -(-held // most) * (chunk + sizes[:end] * step) + sizes[:end] * held
-        cut[end] = int(np.argmin(times))
-        least[end] = times[cut[end]]
+        held, least[end] = 0, np.inf
+        for start in range(end - 1, -1, -1):
+            held += counts[start]
+            time = least[start] + -(-held // most) * (chunk + sizes[start] * step) + sizes[start] * held
+            if time < least[end]:
+                least[end], cut[end] = time, start
     cuts = [len(sizes)]
     while cuts[-1]:
         cuts.append(cut[cuts[-1]])

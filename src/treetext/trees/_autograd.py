@@ -4,7 +4,7 @@ The marginals are the gradient of log Z, and their Jacobian, the Hessian of log 
 needs (a vector times the Jacobian) is the derivative of the marginals along that vector, which the kernels compute.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -12,8 +12,10 @@ from torch import Tensor
 
 from treetext.trees._checks import cast
 
-Derivative = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-"""From a direction (arcs, roots) in which the scores move to the derivatives of the marginals along it."""
+Scores = tuple[Tensor, Tensor]
+"""Of arcs (B, n, n) and of roots (B, n); or their derivatives."""
+Derivative = Callable[[list[Scores]], list[Scores]]
+"""From directions in which the scores of each batch move to the derivatives of the marginals along these."""
 
 
 class Inference(NamedTuple):
@@ -22,68 +24,81 @@ class Inference(NamedTuple):
     log_partition: Tensor  # (B,) float64; -inf where there is no tree
     arcs: Tensor  # (B, n, n)
     roots: Tensor  # (B, n)
-    derivative: Derivative
 
 
-Engine = Callable[[Tensor, Tensor, Tensor, bool, bool], Inference]
-"""From float32 or float64 arcs (B, n, n) and roots (B, n), lengths, single_root, and whether derivatives are wanted."""
+class Problems(NamedTuple):
+    """A flat batch, all of whose scores are float32, or float64."""
+
+    arcs: Tensor  # (B, n, n)
+    roots: Tensor  # (B, n)
+    lengths: Tensor  # (B,)
 
 
-def infer(
-    engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Log Z (float64) and the marginals of arcs and roots, with gradients."""
-    log_z, p_arcs, p_roots = _Infer.apply(engine, arcs, roots, lengths, single_root, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
-    return log_z, p_arcs, p_roots
+Engine = Callable[[list[Problems], bool, bool], tuple[list[Inference], Derivative]]
+"""From several batches, single_root, and whether derivatives are wanted."""
+
+
+def infer(engine: Engine, batches: list[Problems], single_root: bool) -> list[Inference]:
+    """Log Z (float64) and the marginals of arcs and roots of each batch, with gradients."""
+    scores = [x for batch in batches for x in batch[:2]]
+    lengths = [batch.lengths for batch in batches]
+    flat = _Infer.apply(engine, lengths, single_root, torch.is_grad_enabled(), *scores)  # type: ignore[no-untyped-call]
+    return [Inference(*flat[i : i + 3]) for i in range(0, len(flat), 3)]
 
 
 class _Infer(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, keep: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        ctx: Any, engine: Engine, lengths: list[Tensor], single_root: bool, keep: bool, *scores: Tensor
+    ) -> tuple[Tensor, ...]:
         ctx.set_materialize_grads(False)
-        kernel_type = torch.float64 if arcs.dtype == torch.float64 else torch.float32
-        scores = cast(arcs, kernel_type), cast(roots, kernel_type)
-        found = engine(*scores, lengths, single_root, keep and any(ctx.needs_input_grad))
-        ctx.derivative, ctx.kernel_type = found.derivative, kernel_type
-        p_arcs, p_roots = cast(found.arcs, arcs.dtype), cast(found.roots, arcs.dtype)
-        ctx.save_for_backward(arcs, roots, p_arcs, p_roots)
-        return found.log_partition, p_arcs, p_roots
+        kernel_type = torch.float64 if scores[0].dtype == torch.float64 else torch.float32
+        pairs = _pairs([cast(x, kernel_type) for x in scores])
+        batches = [Problems(*pair, sizes) for pair, sizes in zip(pairs, lengths, strict=True)]
+        found, ctx.derivative = engine(batches, single_root, keep and any(ctx.needs_input_grad))
+        ctx.kernel_type = kernel_type
+        marginals = [cast(x, scores[0].dtype) for each in found for x in each[1:]]
+        ctx.save_for_backward(*scores, *marginals)
+        return tuple(
+            x for each, pair in zip(found, _pairs(marginals), strict=True) for x in (each.log_partition, *pair)
+        )
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        grad_log_z, grad_arcs, grad_roots = grads
-        arcs, roots, p_arcs, p_roots = ctx.saved_tensors
-        d_arcs: Tensor | None = None
-        d_roots: Tensor | None = None
-        if grad_log_z is not None:
-            # The marginals are outputs of this very function, so this can be differentiated again.
-            each = grad_log_z.to(p_arcs.dtype)
-            d_arcs, d_roots = each[:, None, None] * p_arcs, each[:, None] * p_roots
-        if grad_arcs is not None or grad_roots is not None:
-            grad_arcs = torch.zeros_like(p_arcs) if grad_arcs is None else grad_arcs
-            grad_roots = torch.zeros_like(p_roots) if grad_roots is None else grad_roots
-            derive = _Derivative.apply if torch.is_grad_enabled() else _derivative
-            more_arcs, more_roots = derive(ctx.derivative, ctx.kernel_type, arcs, roots, grad_arcs, grad_roots)
-            d_arcs = more_arcs if d_arcs is None else d_arcs + more_arcs
-            d_roots = more_roots if d_roots is None else d_roots + more_roots
-        return None, d_arcs, d_roots, None, None, None
+        saved = ctx.saved_tensors
+        scores, marginals = saved[: len(saved) // 2], saved[len(saved) // 2 :]
+        wanted: list[Tensor | None] = [None] * len(scores)
+        for i, grad_log_z in enumerate(grads[::3]):
+            if grad_log_z is not None:
+                # The marginals are outputs of this very function, so this can be differentiated again.
+                each = grad_log_z.to(marginals[0].dtype)
+                wanted[2 * i] = each[:, None, None] * marginals[2 * i]
+                wanted[2 * i + 1] = each[:, None] * marginals[2 * i + 1]
+        directions = [grad for i, grad in enumerate(grads) if i % 3]
+        if any(grad is not None for grad in directions):
+            filled = [torch.zeros_like(p) if d is None else d for d, p in zip(directions, marginals, strict=True)]
+            derive = _Derivative.apply if torch.is_grad_enabled() else _derivatives
+            more = derive(ctx.derivative, ctx.kernel_type, *scores, *filled)
+            wanted = [x if w is None else w + x for w, x in zip(wanted, more, strict=True)]
+        return None, None, None, None, *wanted
 
 
-def _derivative(
-    derivative: Derivative, kernel_type: torch.dtype, arcs: Tensor, roots: Tensor, d_arcs: Tensor, d_roots: Tensor
-) -> tuple[Tensor, Tensor]:
-    found_arcs, found_roots = derivative(cast(d_arcs, kernel_type), cast(d_roots, kernel_type))
-    return cast(found_arcs, arcs.dtype), cast(found_roots, roots.dtype)
+def _derivatives(derivative: Derivative, kernel_type: torch.dtype, *tensors: Tensor) -> tuple[Tensor, ...]:
+    scores, directions = tensors[: len(tensors) // 2], tensors[len(tensors) // 2 :]
+    found = derivative(_pairs([cast(x, kernel_type) for x in directions]))
+    return tuple(cast(x, scores[0].dtype) for pair in found for x in pair)
+
+
+def _pairs(tensors: Sequence[Tensor]) -> list[Scores]:
+    return list(zip(tensors[::2], tensors[1::2], strict=True))
 
 
 class _Derivative(torch.autograd.Function):
     """The same, but it refuses to be differentiated in its turn instead of passing for a constant."""
 
     @staticmethod
-    def forward(_: Any, *args: Any) -> tuple[Tensor, Tensor]:
-        return _derivative(*args)
+    def forward(_: Any, *args: Any) -> tuple[Tensor, ...]:
+        return _derivatives(*args)
 
     @staticmethod
     def backward(_: Any, *__: Tensor) -> Any:

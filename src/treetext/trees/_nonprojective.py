@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from treetext.trees import _inverse, _leave_one_out, _nonprojective_torch
-from treetext.trees._autograd import Inference
+from treetext.trees._autograd import Derivative, Inference, Problems, Scores
 from treetext.trees._lanes import LANES
 from treetext.trees._threads import for_each, threads_worth
 from treetext.trees._workspaces import Lanes, Logs, Rows, make, release, with_tangents
@@ -26,48 +25,79 @@ _NONE = np.arange(0)
 SMALL = 128  # up to here, eight problems side by side are faster than one at a time
 
 
-def nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, differentiable: bool) -> Inference:
-    """Inference over float32 or float64 scores (B, n, n), (B, n); derivatives only if `differentiable`."""
-    if arcs.device.type != "cpu":
-        return Inference(*_nonprojective_torch.marginals(arcs, roots, lengths, single_root))
-    if not len(arcs):
-        return Inference(roots.new_empty(0, dtype=torch.float64), arcs, roots, lambda *direction: direction)
-    arcs, roots = arcs.contiguous(), roots.contiguous()
-    scores = arcs.numpy(), roots.numpy()
-    sizes = lengths.numpy()
-    log_z, p_arcs, p_roots = (
-        torch.empty(len(arcs), dtype=torch.float64),
-        torch.zeros_like(arcs),
-        torch.zeros_like(roots),
-    )
-    out = log_z.numpy(), p_arcs.numpy(), p_roots.numpy()
-
-    portions = _divide_all(sizes.tobytes(), torch.get_num_threads())
-    shares = _Shares(portions, _inverse.workspace_size, keep=differentiable)
-    trusted = shares.each(lambda s: _inverse.marginals(s.work, s.stride, *scores, sizes, s.problems, single_root, *out))
-    distrusted = _NONE if all(trusted) else np.flatnonzero(np.isnan(out[0]))
-    if len(distrusted):
-        _eliminate(distrusted, scores, sizes, single_root, scores, *out)
+def nonprojective(
+    batches: list[Problems], single_root: bool, differentiable: bool
+) -> tuple[list[Inference], Derivative]:
+    """Inference over batches of problems, and their derivatives (only if `differentiable`)."""
+    if batches[0].arcs.device.type != "cpu":
+        found = [_nonprojective_torch.marginals(*batch, single_root) for batch in batches]
+        derivatives = [each[3] for each in found]
+        return [Inference(*each[:3]) for each in found], lambda directions: [
+            derive(*direction) for derive, direction in zip(derivatives, directions, strict=True)
+        ]
+    works = [_Work(batch, differentiable) for batch in batches]
+    trusted = _in_threads([(work, share) for work in works for share in work.shares], partial(_infer, single_root))
+    if not all(trusted):
+        for work in works:
+            work.distrusted = np.flatnonzero(np.isnan(work.log_z.numpy()))
+            if len(work.distrusted):
+                out = (x.numpy() for x in (work.log_z, *work.marginals))
+                _eliminate(work.distrusted, work.scores, work.sizes, single_root, work.scores, *out)
 
     lock = threading.Lock()  # the work that is kept is written to on the way
 
-    def derivative(d_arcs: Tensor, d_roots: Tensor) -> tuple[Tensor, Tensor]:
-        direction = d_arcs.contiguous().numpy(), d_roots.contiguous().numpy()
-        out_arcs, out_roots = torch.zeros_like(arcs), torch.zeros_like(roots)
-        out = out_arcs.numpy(), out_roots.numpy()
+    def derivative(directions: list[Scores]) -> list[Scores]:
+        along = [tuple(x.contiguous().numpy() for x in pair) for pair in directions]
+        found = [(torch.zeros_like(arcs), torch.zeros_like(roots)) for arcs, roots in (w.marginals for w in works)]
+        arrays = [tuple(x.numpy() for x in pair) for pair in found]
 
-        def differentiate(s: _Share) -> None:
-            work = with_tangents(s.work, _inverse.tangents_size(s.size))
-            _inverse.derivatives(work, s.stride, sizes, s.problems, single_root, *direction, *out)
+        def differentiate(item: tuple[int, _Share]) -> None:
+            i, share = item
+            work = with_tangents(share.work, _inverse.tangents_size(share.size))
+            sizes = works[i].sizes
+            _inverse.derivatives(work, share.stride, sizes, share.problems, single_root, *along[i], *arrays[i])
             release(work.tangent)
 
         with lock:
-            shares.each(differentiate)
-        if len(distrusted):
-            _eliminate(distrusted, scores, sizes, single_root, direction, np.empty(len(arcs)), *out, tangents=True)
-        return out_arcs, out_roots
+            _in_threads([(i, share) for i, work in enumerate(works) for share in work.shares], differentiate)
+        for work, direction, out in zip(works, along, arrays, strict=True):
+            if len(work.distrusted):
+                nowhere = np.empty(len(work.sizes))
+                args = work.distrusted, work.scores, work.sizes, single_root, direction, nowhere
+                _eliminate(*args, *out, tangents=True)
+        return found
 
-    return Inference(log_z, p_arcs, p_roots, derivative)
+    return [Inference(work.log_z, *work.marginals) for work in works], derivative
+
+
+class _Work:
+    """The scores of a batch, room for the results, and its shares: parts of it, each with a workspace."""
+
+    def __init__(self, batch: Problems, keep: bool) -> None:
+        arcs, roots = batch.arcs.contiguous(), batch.roots.contiguous()
+        self.scores, self.sizes = (arcs.numpy(), roots.numpy()), batch.lengths.numpy()
+        self.log_z = torch.empty(len(arcs), dtype=torch.float64)
+        self.marginals = torch.zeros_like(arcs), torch.zeros_like(roots)
+        self.distrusted = _NONE
+        portions = _divide_all(self.sizes.tobytes(), torch.get_num_threads())
+        self._owner = _Shares(portions, _inverse.workspace_size, keep)
+        self.shares = self._owner.shares
+
+
+def _infer(single_root: bool, item: "tuple[_Work, _Share]") -> bool:
+    work, s = item
+    out = (x.numpy() for x in (work.log_z, *work.marginals))
+    trusted: bool = _inverse.marginals(s.work, s.stride, *work.scores, work.sizes, s.problems, single_root, *out)
+    return trusted
+
+
+def _in_threads(items: "list[tuple[Any, _Share]]", do: Callable[[Any], Any]) -> list[Any]:
+    """Do something with each share, large ones first."""
+    steps = [len(share.problems) * share.size**3 for _, share in items]
+    threads = min(len(items), threads_worth(float(sum(steps))))
+    if threads < 2:
+        return [do(item) for item in items]
+    return for_each(do, [items[i] for i in np.argsort(steps)[::-1]], threads)
 
 
 def _eliminate(

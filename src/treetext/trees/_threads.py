@@ -16,8 +16,8 @@ import torch
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-def for_each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """What the function returns for each item, in any order."""
+def for_each(function: Callable[[Any], Any], items: Sequence[Any], threads: int | None = None) -> list[Any]:
+    """What the function returns for each item, in any order, on so many threads: as many as items, if not given."""
     if len(items) == 1:
         return [function(items[0])]
     remaining, results, errors = iter(items), list[Any](), list[BaseException]()
@@ -32,7 +32,7 @@ def for_each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
     if _run_parallel is None:
         work(None)
     else:
-        _run_parallel(_Callback(work), None, len(items), 0)
+        _run_parallel(_Callback(work), None, threads or len(items), 0)
     if errors:
         raise errors[0]
     return results
