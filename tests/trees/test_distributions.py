@@ -1,5 +1,7 @@
 """Both distributions through one set of tests: against enumeration, and for what holds of any distribution."""
 
+import weakref
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -347,3 +349,16 @@ def test_together_says_which_has_no_tree() -> None:
     bad = NonProjectiveTrees(torch.zeros(2, 3, 3), torch.tensor([[0.0, 0, 0], [-torch.inf] * 3]))
     with pytest.raises(ValueError, match=r"batch element \(1,\) has no tree"):
         infer_together([good, bad])
+
+
+@every_kind
+@pytest.mark.parametrize("backward", [True, False])
+def test_nothing_stays_behind(kind: Kind, backward: bool) -> None:
+    """Results that hold their own history alive would never be freed: a leak in every step of training."""
+    arcs, roots = (x.requires_grad_() for x in scores(2, 5))
+    trees = kind(arcs, roots)
+    arrived = [weakref.ref(x) for x in (*trees.marginals, trees.log_partition.grad_fn)]
+    if backward:
+        trees.marginals.arcs.square().sum().backward()
+    del trees
+    assert [x() for x in arrived] == [None, None, None]

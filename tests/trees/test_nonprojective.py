@@ -3,7 +3,7 @@
 import multiprocessing
 import threading
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from treetext.trees import (
     _leave_one_out,
     _nonprojective_torch,
 )
-from treetext.trees._autograd import Inference, Problems, Scores
+from treetext.trees._autograd import Derivative, Inference
 from treetext.trees._nonprojective import nonprojective
 from treetext.trees._threads import threads_worth
 from treetext.trees._workspaces import Lanes, Logs, Rows, make, with_tangents
@@ -120,7 +120,7 @@ def problems(scale: float, n: int, batch: int = 11) -> tuple[Tensor, Tensor, Ten
     )
 
 
-Found = tuple[Inference, Callable[[Tensor, Tensor], Scores]]
+Found = tuple[Inference, Derivative]
 
 
 def by_leave_one_out(kind: type, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Found:
@@ -150,7 +150,8 @@ class TestEveryWayThere:
     @pytest.mark.parametrize("way", ["lanes", "rows", "logs", "torch"])
     def test_agrees_with_what_is_used(self, way: str, n: int, scale: float, single_root: bool) -> None:
         arcs, roots, lengths = problems(scale, n)
-        [wanted], derivative = nonprojective([Problems(arcs, roots, lengths)], single_root, True)
+        marginals, [log_z], derivative = nonprojective([lengths], single_root, True, arcs, roots)
+        wanted = Inference(log_z, *marginals)
         if way == "torch":
             *values, derive = _nonprojective_torch.marginals(arcs, roots, lengths, single_root)
             found = Inference(*values)
@@ -161,7 +162,7 @@ class TestEveryWayThere:
         torch.testing.assert_close(found.arcs, wanted.arcs, rtol=0, atol=1e-10)
         torch.testing.assert_close(found.roots, wanted.roots, rtol=0, atol=1e-10)
         direction = problems(1.0, n)[:2]
-        mine, theirs = (torch.cat([d[0], d[1][:, None]], 1) for d in (derive(*direction), *derivative([direction])))
+        mine, theirs = (torch.cat([d[0], d[1][:, None]], 1) for d in (derive(*direction), derivative(*direction)))
         largest = theirs.abs().amax((1, 2))
         assert ((mine - theirs).abs().amax((1, 2)) <= 1e-4 * largest + 1e-300).all()
 
@@ -318,14 +319,14 @@ class TestProcessesAndThreads:
             torch.set_num_threads(threads)
             marginals = kind(arcs, roots).marginals
             found.append([*marginals, *torch.autograd.grad(marginals.arcs, (arcs, roots), direction)])
-            assert threads_worth(200.0 * 20**3) == threads
+            assert threads_worth(200 * 20**3) == threads
         assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
 
     def test_forked_child(self) -> None:
         """A data-loading worker is forked from a process that has threads."""
         arcs, roots = torch.zeros(64, 30, 30), torch.zeros(64, 30)
         NonProjectiveTrees(arcs, roots).marginals  # noqa: B018
-        assert threads_worth(30.0 * 30**3) > 1
+        assert threads_worth(30 * 30**3) > 1
         context = multiprocessing.get_context("fork")
         queue = context.Queue()
         child = context.Process(target=_marginals_in_child, args=(queue,))

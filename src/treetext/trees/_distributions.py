@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from treetext.trees._autograd import Derivative, Inference, Problems, Scores, infer
+from treetext.trees._autograd import Derivative, Inference, OneBatch, Tensors, infer, one_by_one
 from treetext.trees._checks import check_scores, element, shaped
 from treetext.trees._eisner import eisner, sample_projective
 from treetext.trees._inside_outside import inside_outside, inside_outside_jvp
@@ -154,7 +154,9 @@ class TreeDistribution(ABC):
 
     @staticmethod
     @abstractmethod
-    def _infer(batches: list[Problems], single_root: bool, differentiable: bool) -> tuple[list[Inference], Derivative]:
+    def _infer(
+        lengths: list[Tensor], single_root: bool, differentiable: bool, *scores: Tensor
+    ) -> tuple[Tensors, Tensors, Derivative]:
         """Log partition functions and marginals."""
 
     @staticmethod
@@ -211,10 +213,10 @@ class TreeDistribution(ABC):
 def infer_together(distributions: "Sequence[TreeDistribution]") -> None:
     """Do the inference of several distributions of one kind at once, which takes less time than one by one."""
     first = distributions[0]
-    batches = [Problems(d._arcs, d._roots, d._lengths) for d in distributions]
+    scores, lengths = [x for d in distributions for x in (d._arcs, d._roots)], [d._lengths for d in distributions]
     # The results are kept, so they must not depend on whether gradients happen to be switched off.
     with nullcontext() if torch.is_grad_enabled() or torch.is_inference_mode_enabled() else torch.enable_grad():
-        found = infer(first._infer, batches, first.single_root)
+        found = infer(first._infer, scores, lengths, first.single_root)
     for distribution, inference in zip(distributions, found, strict=True):
         log_z = inference.log_partition.detach()
         if log_z.numel() and log_z.min().item() == -torch.inf:
@@ -233,8 +235,10 @@ class NonProjectiveTrees(TreeDistribution):
     """
 
     @staticmethod
-    def _infer(batches: list[Problems], single_root: bool, differentiable: bool) -> tuple[list[Inference], Derivative]:
-        return nonprojective(batches, single_root, differentiable)
+    def _infer(
+        lengths: list[Tensor], single_root: bool, differentiable: bool, *scores: Tensor
+    ) -> tuple[Tensors, Tensors, Derivative]:
+        return nonprojective(lengths, single_root, differentiable, *scores)
 
     @staticmethod
     def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
@@ -260,12 +264,14 @@ class ProjectiveTrees(TreeDistribution):
     """
 
     @staticmethod
-    def _infer(batches: list[Problems], single_root: bool, differentiable: bool) -> tuple[list[Inference], Derivative]:
-        def derivative(directions: list[Scores]) -> list[Scores]:
-            both = zip(batches, directions, strict=True)
-            return [inside_outside_jvp(*batch, single_root, *direction) for batch, direction in both]
+    def _infer(
+        lengths: list[Tensor], single_root: bool, differentiable: bool, *scores: Tensor
+    ) -> tuple[Tensors, Tensors, Derivative]:
+        def one(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> OneBatch:
+            problems = arcs, roots, lengths, single_root
+            return *inside_outside(*problems), partial(inside_outside_jvp, *problems)
 
-        return [Inference(*inside_outside(*batch, single_root)) for batch in batches], derivative
+        return one_by_one(one, lengths, single_root, *scores)
 
     @staticmethod
     def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
