@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from treetext.models import DocumentClassifier, DocumentSettings
+from treetext.nn import Chunks
 from treetext.text import Batch, Encoded, Example, Tokenizer, Vocabulary, batch, encode
 from treetext.training._optimizers import make_optimizer
 from treetext.training._recipe import Training
@@ -126,8 +127,11 @@ class Cycle:
         return self.items[self.at % len(self.items)]
 
 
-def bare_step(batches: list[Batch], most: int | None) -> Step:
-    """Only torch's LSTMs of both levels, forward and backward; sentences in our chunks, or in chunks of `most`."""
+def bare_step(batches: list[Batch], most: int | None, at_once: bool) -> Step:
+    """Only torch's LSTMs of both levels, forward and backward; sentences in our chunks, or in chunks of `most`.
+
+    Either forward through all chunks `at_once` and then backward, as in a model, or one chunk after the other.
+    """
     torch.manual_seed(0)
     model = make_model("none")
     words = nn.LSTM(200, 100, bidirectional=True)
@@ -146,8 +150,10 @@ def bare_step(batches: list[Batch], most: int | None) -> Step:
     order = Cycle(inputs)
 
     def step() -> None:
-        outputs = [lstm(x)[0] for lstm, x in next(order)]
-        torch.autograd.backward(outputs, [torch.ones_like(y) for y in outputs])
+        pieces = next(order)
+        for some in [pieces] if at_once else [[piece] for piece in pieces]:
+            outputs = [lstm(x)[0] for lstm, x in some]
+            torch.autograd.backward(outputs, [torch.ones_like(y) for y in outputs])
         for lstm in (words, sentences):
             lstm.zero_grad()
 
@@ -170,8 +176,11 @@ def medians(steps: dict[Any, Step], seconds: float) -> dict[Any, float]:
 
 
 def print_speed(batches: list[Batch], seconds: float) -> None:
-    bare = {f"bare LSTMs, {name}": bare_step(batches, most) for name, most in (
-        ("our chunks", None), ("chunks of 64", 64), ("chunks of 96", 96), ("chunks of 128", 128))}  # fmt: skip
+    bare = {
+        f"bare LSTMs, {name}, {'all at once' if at_once else 'one by one'}": bare_step(batches, most, at_once)
+        for name, most in (("our chunks", None), ("chunks of 64", 64), ("chunks of 128", 128))
+        for at_once in (True, False)
+    }
     steps = {**bare, **{f"training step, {kind}": training_step(kind, batches) for kind in KINDS}}
     found = medians(steps, 2 * seconds)
     words, best = words_of(batches), min(found[name] for name in bare)
@@ -193,42 +202,31 @@ def print_parts(b: Batch, seconds: float) -> None:
     optimizer = make_optimizer(model, Training())
     documents = model.batch(b)
     with torch.no_grad():
-        vectors = model.embedded(b.words)
-        encoded = [model.words.encoder(x, n) for x, n in zip(vectors, b.lengths, strict=True)]
-        pooled = torch.cat([model.words(x, n).vectors for x, n in zip(vectors, b.lengths, strict=True)])
-        sentences = [pooled[which] for which in documents.groups]
-        encoded_sentences = [model.sentences.encoder(x, n) for x, n in zip(sentences, documents.counts, strict=True)]
+        words, chunks = model.embedded(b)
+        encoded = model.words.encoder.encode(words, chunks)
+        composed = model.words.compose(words, chunks)
+        sentences = torch.cat([part.vectors for part in composed])[torch.cat([g.T.flatten() for g in documents.groups])]
+        groups = Chunks.of([which.shape for which in documents.groups], documents.counts)
+        encoded_sentences = model.sentences.encoder.encode(sentences, groups)
     cross_entropy(model(documents), b.labels).backward()
 
-    def both_ways(function: Callable[[], list[Tensor]]) -> Step:
+    def both_ways(function: Callable[[], Sequence[Tensor]]) -> Step:
         def step() -> None:
             outputs = function()
             torch.autograd.backward(outputs, [torch.ones_like(y) for y in outputs])
 
         return step
 
-    def leaves(tensors: list[Any]) -> list[Any]:
-        return [tuple(leaves(list(t))) if isinstance(t, tuple) else t.clone().requires_grad_() for t in tensors]
-
-    vectors, encoded = leaves(vectors), leaves(encoded)
-    sentences, encoded_sentences = leaves(sentences), leaves(encoded_sentences)
+    for leaf in (words, *encoded, sentences, *encoded_sentences):
+        leaf.requires_grad_()
     steps: dict[str, Step] = {
         "batch (ids to tensors)": lambda: model.batch(batch_again(b)),
-        "embedding and dropout": both_ways(lambda: model.embedded(b.words)),
-        "LSTMs of words": both_ways(
-            lambda: [y for x, n in zip(vectors, b.lengths, strict=True) for y in model.words.encoder(x, n)]
-        ),
-        "attention of words": both_ways(
-            lambda: [model.words.attention(*x, n).vectors for x, n in zip(encoded, b.lengths, strict=True)]
-        ),
-        "LSTMs of sentences": both_ways(
-            lambda: [y for x, n in zip(sentences, documents.counts, strict=True) for y in model.sentences.encoder(x, n)]
-        ),
+        "embedding and dropout": both_ways(lambda: model.embedded(b)[:1]),
+        "LSTMs of words": both_ways(lambda: model.words.encoder.encode(words, chunks)),
+        "attention of words": both_ways(lambda: [x.vectors for x in model.words.attention.attend(*encoded, chunks)]),
+        "LSTMs of sentences": both_ways(lambda: model.sentences.encoder.encode(sentences, groups)),
         "attention of sentences": both_ways(
-            lambda: [
-                model.sentences.attention(*x, n).vectors
-                for x, n in zip(encoded_sentences, documents.counts, strict=True)
-            ]
+            lambda: [x.vectors for x in model.sentences.attention.attend(*encoded_sentences, groups)]
         ),
         "optimiser": optimizer.step,
         "whole step": training_step("nonprojective", [b]),

@@ -39,7 +39,7 @@ def test_rows_of_each_format(tmp_path, kind):
     settings = {"format": kind, "text": "review", "label": "stars"}
     found = texts(path=str(path), **settings)
     assert found == [("all", *row) for row in ROWS]
-    path.write_bytes(gzip.compress(path.read_bytes()))
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
     assert texts(path=str(path), **settings) == found, "what is gzipped is told by the bytes, not by the name"
     with pytest.raises(
         BadInput, match=rf"teas.{kind}.*: no column called 'text'; expected one, and there are 'id', 're"
@@ -95,7 +95,7 @@ def test_bad_files(tmp_path, kind):
     empty = write(tmp_path / f"empty.{kind}", b"")
     with pytest.raises(BadInput, match=rf"^{empty}: (empty; expected|not a Parquet file)[^\n]*$"):
         examples(format=kind, path=empty)
-    cut = write(tmp_path / f"cut.{kind}", gzip.compress(b"tea " * 9999)[:-20])
+    cut = write(tmp_path / f"cut.{kind}", gzip.compress(b"tea " * 9999, mtime=0)[:-20])
     with pytest.raises(
         BadInput, match=rf"^{cut}: truncated or damaged; expected whole gzipped data, so fetch it again$"
     ):

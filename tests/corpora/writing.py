@@ -19,7 +19,7 @@ def write(path, content, zipped=False):
     """Write text or bytes, and return the path as a string, as in a recipe."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = content.encode() if isinstance(content, str) else content
-    path.write_bytes(gzip.compress(content) if zipped else content)
+    path.write_bytes(gzip.compress(content, mtime=0) if zipped else content)
     return str(path)
 
 

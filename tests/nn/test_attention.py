@@ -134,7 +134,7 @@ def test_gradients(kind: str, activation: str) -> None:
 def test_none_does_nothing() -> None:
     e = vectors(2, 4, K)
     found = layer("none")(e, vectors(2, 4, 0))
-    assert found.vectors is e
+    assert torch.equal(found.vectors, e)
     assert found.marginals is None
     assert not list(Attention(K, 0, "none").parameters())
 

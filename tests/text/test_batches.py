@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
 from treetext.text import Batch, LengthBatches, batch, chunks
-from treetext.text._batches import OVERHEAD
+from treetext.text._batches import CHUNK, STEP
 
 LENGTHS = st.lists(st.integers(1, 60), max_size=200)
 DOCUMENTS = st.lists(st.lists(st.lists(st.integers(1, 9), min_size=1), min_size=1), min_size=1)
@@ -31,13 +31,13 @@ def test_chunks_take_the_least_time(lengths):
     falling = sorted(lengths, reverse=True)
 
     def time(chunks):
-        return sum(chunk[0] * (OVERHEAD + len(chunk)) for chunk in chunks)
+        return sum(CHUNK + chunk[0] * (STEP + len(chunk)) for chunk in chunks)
 
     ways = []
     for cuts in itertools.product([False, True], repeat=len(falling) - 1):
         ends = [0, *(i for i, cut in enumerate(cuts, start=1) if cut), len(falling)]
         ways.append([falling[i:j] for i, j in itertools.pairwise(ends)])
-    found = [[lengths[i] for i in chunk] for chunk in chunks(lengths, waste=0.999)]
+    found = [[lengths[i] for i in chunk] for chunk in chunks(lengths, waste=0.9999)]
     assert time(found) == min(map(time, ways))
 
 

@@ -1,5 +1,7 @@
 """Both distributions through one set of tests: against enumeration, and for what holds of any distribution."""
 
+import weakref
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
 from tests.trees.brute import Enumeration
-from treetext.trees import PAD, ROOT, NonProjectiveTrees, ProjectiveTrees, Tree, TreeDistribution
+from treetext.trees import PAD, ROOT, NonProjectiveTrees, ProjectiveTrees, Tree, TreeDistribution, infer_together
 
 Kind = type[TreeDistribution]
 
@@ -322,3 +324,41 @@ def p_value(times: Tensor, expected: Tensor) -> float:
     if wanted[-1] < 5:
         found, wanted = found[:-1], wanted[:-1]
     return float(chisquare(found.numpy(), (wanted * found.sum() / wanted.sum()).numpy()).pvalue)
+
+
+@every_kind
+def test_together_as_one_by_one(kind: Kind) -> None:
+    """Several distributions of different sizes: the same bits, and each gets its own gradient, or none."""
+    batches = [(*scores(batch, n, seed=n, dtype=torch.float32), n) for batch, n in ((3, 5), (40, 12), (2, 40), (4, 1))]
+    found = []
+    for together in (True, False):
+        leaves = [(arcs.clone().requires_grad_(), roots.clone().requires_grad_()) for arcs, roots, _ in batches]
+        trees = [kind(*pair) for pair in leaves]
+        if together:
+            infer_together(trees)
+        loss = trees[0].log_partition.sum() + trees[1].marginals.arcs.square().sum() + trees[2].marginals.roots[0, 0]
+        loss.backward()
+        values = [x for each in trees for x in (each.log_partition, *each.marginals)]
+        found.append([*values, *(leaf.grad for pair in leaves[:3] for leaf in pair)])
+        assert all(leaf.grad is None or not leaf.grad.any() for leaf in leaves[3])
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+
+
+def test_together_says_which_has_no_tree() -> None:
+    good = NonProjectiveTrees(torch.zeros(2, 3, 3), torch.zeros(2, 3))
+    bad = NonProjectiveTrees(torch.zeros(2, 3, 3), torch.tensor([[0.0, 0, 0], [-torch.inf] * 3]))
+    with pytest.raises(ValueError, match=r"batch element \(1,\) has no tree"):
+        infer_together([good, bad])
+
+
+@every_kind
+@pytest.mark.parametrize("backward", [True, False])
+def test_nothing_stays_behind(kind: Kind, backward: bool) -> None:
+    """Results that hold their own history alive would never be freed: a leak in every step of training."""
+    arcs, roots = (x.requires_grad_() for x in scores(2, 5))
+    trees = kind(arcs, roots)
+    arrived = [weakref.ref(x) for x in (*trees.marginals, trees.log_partition.grad_fn)]
+    if backward:
+        trees.marginals.arcs.square().sum().backward()
+    del trees
+    assert [x() for x in arrived] == [None, None, None]

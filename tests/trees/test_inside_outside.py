@@ -205,14 +205,14 @@ def test_diagonal_is_zero() -> None:
         assert (numbers.diagonal(0, 1, 2) == 0).all()
 
 
-def test_any_dtype_in_and_float64_out() -> None:
+def test_any_dtype_in_and_out_but_log_z_in_float64() -> None:
     arcs, roots, lengths = problems(2, 5)
     arcs, roots = arcs.bfloat16(), roots.bfloat16()
     exact = inside_outside(arcs.double(), roots.double(), lengths, True)
     results = inside_outside(arcs.requires_grad_(), roots, lengths, True)
     for result, expected in zip(results, exact, strict=True):
         assert not result.requires_grad
-        assert torch.equal(result, expected)
+        assert torch.equal(result, expected if result is results[0] else expected.bfloat16())
 
 
 def test_empty_batch() -> None:

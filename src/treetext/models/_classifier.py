@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Float, Float32
 from torch import Tensor, nn
 
 from treetext.models._results import Parsed, ParsedSentence, Prediction, Weights
 from treetext.models._settings import ModelSettings
-from treetext.nn import Composed, Dropout
+from treetext.nn import Chunks, Composed, Dropout
 from treetext.text import PAD, Batch, Tokenizer, Vocabulary, batch
 from treetext.trees import Tree, TreeDistribution
 
@@ -94,12 +94,10 @@ class Classifier(nn.Module):
         """Scores of the classes."""
         return self.score(batch).logits
 
-    def embedded(self, words: list[Int[Tensor, "_ _"]]) -> list[Float[Tensor, "_ _ d"]]:
-        """The vectors of the words of each chunk."""
-        # All at once, so that there is one sparse gradient; and time first, as the memory of an LSTM wants it.
-        flat = self.dropout(self.embedding(torch.cat([ids.T.flatten() for ids in words])))
-        parts = flat.split([ids.numel() for ids in words])
-        return [part.view(*ids.T.shape, -1).transpose(0, 1) for part, ids in zip(parts, words, strict=True)]
+    def embedded(self, sentences: Batch) -> tuple[Float[Tensor, "p d"], Chunks]:
+        """The vectors of all words, for `Level.compose`."""
+        flat = self.dropout(self.embedding(torch.cat([ids.T.flatten() for ids in sentences.words])))
+        return flat, Chunks.of([ids.shape for ids in sentences.words], sentences.lengths)
 
     @property
     def size(self) -> int:

@@ -10,7 +10,7 @@ from torch.nn.functional import embedding
 
 from treetext.models._classifier import Classifier, Scored, are_sentences
 from treetext.models._settings import DocumentSettings
-from treetext.nn import Dropout, Level
+from treetext.nn import Chunks, Dropout, Level
 from treetext.text import Batch, chunks
 
 
@@ -44,11 +44,11 @@ class DocumentClassifier(Classifier):
 
     def score(self, batch: Documents) -> Scored:
         """Scores of the classes, words and sentences in their contexts."""
-        embedded = self.embedded(batch.sentences.words)
-        words = [self.words(x, lengths) for x, lengths in zip(embedded, batch.sentences.lengths, strict=True)]
+        words = self.words.compose(*self.embedded(batch.sentences))
         vectors = torch.cat([chunk.vectors for chunk in words])
-        gathered = (embedding(which, vectors) for which in batch.groups)  # the gradient of indexing takes longer
-        sentences = [self.sentences(x, counts) for x, counts in zip(gathered, batch.counts, strict=True)]
+        # The gradient of an embedding takes less time than that of indexing.
+        gathered = embedding(torch.cat([which.T.flatten() for which in batch.groups]), vectors)
+        sentences = self.sentences.compose(gathered, Chunks.of([which.shape for which in batch.groups], batch.counts))
         documents = torch.cat([group.vectors for group in sentences])
         documents = documents.index_select(0, batch.order)
         return Scored(self.classifier(documents), words, sentences)

@@ -49,8 +49,7 @@ class PairClassifier(Classifier):
 
     def score(self, batch: Pairs) -> Scored:
         """Scores of the classes, and words in their contexts."""
-        embedded = self.embedded(batch.sentences.words)
-        words = [self.words(x, lengths) for x, lengths in zip(embedded, batch.sentences.lengths, strict=True)]
+        words = self.words.compose(*self.embedded(batch.sentences))
         flat = torch.cat([chunk.words.flatten(0, 1) for chunk in words])
         first, second = (embedding(side.words, flat) for side in (batch.first, batch.second))
         alignment = self.align(first) @ self.align(second).mT

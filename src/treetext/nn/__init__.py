@@ -5,6 +5,7 @@ What stands past the length has no influence on anything real; what comes out th
 """
 
 from treetext.nn._attention import KINDS, Attended, Attention, Replacement, replaced_marginals
+from treetext.nn._chunks import Chunks
 from treetext.nn._dropout import Dropout
 from treetext.nn._encoders import BiLSTM, Encoded, Feedforward
 from treetext.nn._level import ENCODERS, Composed, Level
@@ -17,6 +18,7 @@ __all__ = [
     "Attended",
     "Attention",
     "BiLSTM",
+    "Chunks",
     "Composed",
     "Dropout",
     "Encoded",

@@ -1,6 +1,6 @@
 """Attention within a text: none, over positions, or over the arcs of latent trees."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -9,8 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu, linear
 
-from treetext.nn._checks import check_choice, check_size, check_vectors, is_real
-from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees, TreeDistribution
+from treetext.nn._checks import check_choice, check_size, check_vectors
+from treetext.nn._chunks import Chunks
+from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees, TreeDistribution, infer_together
 
 KINDS = ("none", "simple", "projective", "nonprojective")
 TREES: dict[str, type[TreeDistribution]] = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}
@@ -96,36 +97,55 @@ class Attention(nn.Module):
     ) -> Attended:
         """The semantic vectors in context, and the marginals, which are 0 past the lengths."""
         check_vectors("semantic", semantic, self.semantic)
+        if self.kind != "none":
+            check_vectors("structure", structure, self.structure, like=semantic)
+        chunks = Chunks.of([semantic.shape[:2]], [lengths])
+        return self.attend(semantic.flatten(0, 1), structure.flatten(0, 1), chunks)[0]
+
+    def attend(self, semantic: Float[Tensor, "p k"], structure: Float[Tensor, "p s"], chunks: Chunks) -> list[Attended]:
+        """The same for several chunks at once, from flat matrices."""
+        words = chunks.split(semantic)
         if self.kind == "none":
-            return Attended(semantic, None, None)
-        check_vectors("structure", structure, self.structure, like=semantic)
+            return [Attended(e, None, None) for e in words]
+        return [
+            Attended(self._in_context(e, marginals), marginals, trees)
+            for e, (marginals, trees) in zip(words, self._marginals(structure, chunks), strict=True)
+        ]
+
+    def _in_context(self, semantic: Tensor, marginals: Marginals) -> Tensor:
+        arcs, roots = marginals
+        parents = arcs.mT @ semantic
+        if self.kind in TREES:
+            factors = roots.flatten().to(parents.dtype), self.root_vector.to(parents.dtype)  # autocast mixes types
+            parents = torch.addr(parents.flatten(0, 1), *factors).view(semantic.shape)
+        parts = [semantic, parents, *([arcs @ semantic] if self.with_children else [])]
+        return ACTIVATIONS[self.activation](self.combine(torch.cat(parts, -1)))
+
+    def _marginals(self, structure: Tensor, chunks: Chunks) -> Sequence[tuple[Marginals, TreeDistribution | None]]:
+        """Of each chunk, and the trees that they are of."""
+        parents, children = map(chunks.split, self._projected(structure))
+        arcs = [p @ c.mT for p, c in zip(parents, children, strict=True)]
         if self.kind == "simple":
-            marginals, trees = _softmax(self._arc_scores(structure), lengths), None
-        else:
-            marginals, trees = _infer(TREES[self.kind], *self._scores(structure), lengths, self.single_root)
-            if self.replacement is not None:
-                marginals = self.replacement(trees)
-        parts = [semantic, marginals.arcs.mT @ semantic]
-        if self.kind in TREES:  # as a matrix product, whose gradient is cheaper
-            parts[1] = parts[1] + marginals.roots[..., None] @ self.root_vector[None]
-        if self.with_children:
-            parts.append(marginals.arcs @ semantic)
-        return Attended(ACTIVATIONS[self.activation](self.combine(torch.cat(parts, -1))), marginals, trees)
+            return [(_softmax(scores, real), None) for scores, real in zip(arcs, chunks.real, strict=True)]
+        roots = [x[..., 0] for x in chunks.split(self._root_scores(structure))]
+        found = _infer(TREES[self.kind], list(zip(arcs, roots, chunks.lengths, strict=True)), self.single_root)
+        return found if self.replacement is None else [(self.replacement(trees), trees) for _, trees in found]
 
     def trees(self, structure: Float[Tensor, "b n s"], lengths: Int[Tensor, "b"] | None = None) -> TreeDistribution:
         """The distribution over trees to which structure vectors lead."""
         if self.kind not in TREES:
             raise ValueError(f"trees: expected a kind with trees ({' or '.join(TREES)}), got {self.kind!r}")
         check_vectors("structure", structure, self.structure)
-        return TREES[self.kind](*self._scores(structure), lengths, self.single_root)
+        parents, children = self._projected(structure)
+        return TREES[self.kind](parents @ children.mT, self._root_scores(structure)[..., 0], lengths, self.single_root)
 
-    def _scores(self, structure: Tensor) -> tuple[Tensor, Tensor]:
-        return self._arc_scores(structure), linear(structure, self.root.weight / self.temperature)[..., 0]
-
-    def _arc_scores(self, structure: Tensor) -> Tensor:
-        """At [i, j], i as the parent of j."""
+    def _projected(self, structure: Tensor) -> tuple[Tensor, Tensor]:
+        """Of i as a parent and of j as a child: the product of the two is the score of i being the parent of j."""
         parents, children = torch.tanh(self.parent(structure)), torch.tanh(self.child(structure))
-        return parents @ linear(children, self.bilinear.weight / self.temperature).mT
+        return parents, linear(children, self.bilinear.weight / self.temperature)
+
+    def _root_scores(self, structure: Tensor) -> Tensor:
+        return linear(structure, self.root.weight / self.temperature)
 
     def extra_repr(self) -> str:
         """What printing the parts does not show."""
@@ -153,24 +173,32 @@ def replaced_marginals(module: nn.Module, replacement: Replacement) -> Iterator[
             layer.replacement = old
 
 
-def _softmax(scores: Tensor, lengths: Tensor | None) -> Marginals:
+def _softmax(scores: Tensor, real: Tensor | None) -> Marginals:
     """What each j takes from each i."""
-    if lengths is None:
+    if real is None:
         arcs = scores.softmax(-2)
     else:
-        real = is_real(lengths, scores)
         arcs = scores.masked_fill(~real[:, :, None], -torch.inf).softmax(-2) * real[:, None]
     return Marginals(arcs, arcs.new_zeros(arcs.shape[:2]))
 
 
-def _infer(kind: type[TreeDistribution], *arguments: Any) -> tuple[Marginals, TreeDistribution]:
+Chunk = tuple[Tensor, Tensor, Tensor | None]
+"""The scores of arcs and of roots, and the lengths."""
+
+
+def _infer(
+    kind: type[TreeDistribution], chunks: list[Chunk], single_root: bool
+) -> list[tuple[Marginals, TreeDistribution]]:
     if torch.compiler.is_compiling():  # around the kernels, which are not made of torch's operations
         eager: Any = torch.compiler.disable(_infer_eagerly)  # type: ignore[no-untyped-call]
-        found: tuple[Marginals, TreeDistribution] = eager(kind, *arguments)
+        found: list[tuple[Marginals, TreeDistribution]] = eager(kind, chunks, single_root)
         return found
-    return _infer_eagerly(kind, *arguments)
+    return _infer_eagerly(kind, chunks, single_root)
 
 
-def _infer_eagerly(kind: type[TreeDistribution], *arguments: Any) -> tuple[Marginals, TreeDistribution]:
-    trees = kind(*arguments)
-    return trees.marginals, trees
+def _infer_eagerly(
+    kind: type[TreeDistribution], chunks: list[Chunk], single_root: bool
+) -> list[tuple[Marginals, TreeDistribution]]:
+    trees = [kind(*chunk, single_root) for chunk in chunks]
+    infer_together(trees)
+    return [(each.marginals, each) for each in trees]

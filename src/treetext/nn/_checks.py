@@ -25,9 +25,9 @@ def check_vectors(name: str, x: Tensor, size: int, like: Tensor | None = None) -
         raise ValueError(f"{name}: expected shape ({b}, {n}, {size}), got {tuple(x.shape)}")
 
 
-def is_real(lengths: Tensor, x: Tensor) -> Tensor:
-    """Which of the positions (b, n) of x are within the lengths; refuses lengths that don't fit."""
-    b, n = x.shape[:2]
+def is_real(lengths: Tensor, shape: Sequence[int]) -> Tensor:
+    """Which of the positions (b, n) are within the lengths; refuses lengths that don't fit."""
+    b, n = shape[:2]
     if lengths.is_floating_point() or lengths.dtype == torch.bool:
         raise TypeError(f"lengths: expected a tensor of integers, got {lengths.dtype}")
     if lengths.shape != (b,):

@@ -1,12 +1,13 @@
 """Encoders: from the vectors of a sequence to semantic vectors and structure vectors."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from treetext.nn._checks import check_size, check_vectors, is_real
+from treetext.nn._checks import check_size, check_vectors
+from treetext.nn._chunks import Chunks, joined, permuted
 
 
 class Encoded(NamedTuple):
@@ -14,6 +15,13 @@ class Encoded(NamedTuple):
 
     semantic: Float[Tensor, "b n k"]
     structure: Float[Tensor, "b n s"]
+
+
+class FlatEncoded(NamedTuple):
+    """The same of several chunks, as flat matrices."""
+
+    semantic: Float[Tensor, "p k"]
+    structure: Float[Tensor, "p s"]
 
 
 class BiLSTM(nn.Module):
@@ -45,13 +53,21 @@ class BiLSTM(nn.Module):
     def forward(self, x: Float[Tensor, "b n d"], lengths: Int[Tensor, "b"] | None = None) -> Encoded:
         """Semantic and structure vectors of each position."""
         check_vectors("x", x, self.inputs)
-        order = _reversal(x, lengths)
-        x = x.transpose(0, 1).contiguous()  # time first, as torch's kernels want it
-        there, _ = self.rightward(x)
-        back, _ = self.leftward(_reverse(x, order))
+        chunks = Chunks.of([x.shape[:2]], [lengths])
+        return Encoded(*(chunks.split(y)[0] for y in self.encode(x.transpose(0, 1).flatten(0, 1), chunks)))
+
+    def encode(self, x: Float[Tensor, "p d"], chunks: Chunks) -> FlatEncoded:
+        """The same for several chunks at once, as a flat matrix; that which comes in is in the time order."""
+        otherwise, mirror, in_time = chunks.orders(x.device)
+        there, back = (
+            joined([lstm(part)[0].flatten(0, 1) for part in chunks.split_time(flat)])
+            for lstm, flat in ((self.rightward, x), (self.leftward, permuted(x, mirror, mirror)))
+        )
+        there = permuted(there, in_time, otherwise)
+        back = permuted(back, mirror[in_time], otherwise[mirror])
         sizes = [self.semantic // 2, self.structure // 2]
-        halves = (torch.split(y.transpose(0, 1), sizes, -1) for y in (there, _reverse(back, order)))
-        return Encoded(*(torch.cat(both, -1) for both in zip(*halves, strict=True)))
+        halves = (torch.split(y, sizes, -1) for y in (there, back))
+        return FlatEncoded(*(torch.cat(both, -1) for both in zip(*halves, strict=True)))
 
 
 class Feedforward(nn.Module):
@@ -74,6 +90,12 @@ class Feedforward(nn.Module):
         check_vectors("x", x, self.inputs)
         return Encoded(*torch.split(torch.tanh(self.layer(x)), [self.semantic, self.structure], -1))
 
+    def encode(self, x: Float[Tensor, "p d"], chunks: Chunks) -> FlatEncoded:
+        """The same for several chunks at once, as a flat matrix; that which comes in is in the time order."""
+        otherwise, _, in_time = chunks.orders(x.device)
+        y = permuted(torch.tanh(self.layer(x)), in_time, otherwise)
+        return FlatEncoded(*torch.split(y, [self.semantic, self.structure], -1))
+
 
 def _checked(inputs: int, semantic: int, structure: int) -> tuple[int, int, int]:
     """The size of what comes in, and of the two that come out."""
@@ -81,32 +103,3 @@ def _checked(inputs: int, semantic: int, structure: int) -> tuple[int, int, int]
     check_size("semantic", semantic, 1)
     check_size("structure", structure, 0)
     return inputs, 2 * semantic, 2 * structure
-
-
-def _reversal(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """Which row of x, flat and time first, goes where to reverse each sequence within its length."""
-    b, n = x.shape[:2]
-    position = torch.arange(n, device=x.device)[:, None]
-    if lengths is None:
-        time = n - 1 - position.expand(n, b)
-    else:
-        time = torch.where(is_real(lengths, x).T, lengths - 1 - position, position)
-    return (time * b + torch.arange(b, device=x.device)).flatten()
-
-
-def _reverse(x: Tensor, order: Tensor) -> Tensor:
-    reversed_: Tensor = _Reverse.apply(x, order)  # type: ignore[no-untyped-call]
-    return reversed_
-
-
-class _Reverse(torch.autograd.Function):
-    """Reversing undoes itself, so that its gradient takes no scatter, only the same cheap gather."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, order: Tensor) -> Tensor:
-        ctx.save_for_backward(order)
-        return x.flatten(0, 1).index_select(0, order).view(x.shape)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return _reverse(grad, *ctx.saved_tensors), None

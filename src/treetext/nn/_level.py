@@ -6,9 +6,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from treetext.nn._attention import KINDS, TREES, Attention
-from treetext.nn._checks import check_choice
+from treetext.nn._checks import check_choice, check_vectors
+from treetext.nn._chunks import Chunks
 from treetext.nn._encoders import BiLSTM, Feedforward
-from treetext.nn._pooling import POOLINGS, pool
+from treetext.nn._pooling import POOLINGS, pool_real
 from treetext.trees import Marginals, TreeDistribution
 
 ENCODERS: dict[str, type[BiLSTM | Feedforward]] = {"bilstm": BiLSTM, "feedforward": Feedforward}
@@ -69,7 +70,15 @@ class Level(nn.Module):
 
     def forward(self, x: Float[Tensor, "b n d"], lengths: Int[Tensor, "b"] | None = None) -> Composed:
         """A vector for each sequence, each word in its context, and the marginals."""
-        semantic, structure = self.encoder(x, lengths)
-        words, marginals, trees = self.attention(semantic, structure, lengths)
-        roots = marginals.roots if self.pooling == "root" else None
-        return Composed(pool(words, lengths, self.pooling, roots), words, marginals, trees)
+        check_vectors("x", x, self.encoder.inputs)
+        chunks = Chunks.of([x.shape[:2]], [lengths])
+        return self.compose(x.transpose(0, 1).flatten(0, 1), chunks)[0]
+
+    def compose(self, x: Float[Tensor, "p d"], chunks: Chunks) -> list[Composed]:
+        """The same for several chunks at once, from a flat matrix in the time order: fewer and larger operations."""
+        semantic, structure = self.encoder.encode(x, chunks)
+        composed = []
+        for attended, real in zip(self.attention.attend(semantic, structure, chunks), chunks.real, strict=True):
+            roots = attended.marginals.roots if attended.marginals else None
+            composed.append(Composed(pool_real(attended.vectors, real, self.pooling, roots), *attended))
+        return composed

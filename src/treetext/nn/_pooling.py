@@ -23,16 +23,22 @@ def pool(
     check_choice("kind", kind, POOLINGS)
     if x.dim() != 3 or x.shape[1] == 0:
         raise ValueError(f"x: expected shape (b, n >= 1, k), got {tuple(x.shape)}")
-    if lengths is not None:
-        x = x.masked_fill(~is_real(lengths, x)[..., None], -torch.inf if kind == "max" else 0)
+    real = None if lengths is None else is_real(lengths, x.shape)
+    if kind == "root" and (roots is None or roots.shape != x.shape[:2]):
+        got = "none" if roots is None else tuple(roots.shape)
+        raise ValueError(f"roots: expected shape {tuple(x.shape[:2])} to pool by root, got {got}")
+    return pool_real(x, real, kind, roots)
+
+
+def pool_real(x: Tensor, real: Tensor | None, kind: str, roots: Tensor | None) -> Tensor:
+    """The same, of checked arguments, where it is known which positions are real; None if all."""
+    if real is not None:
+        x = x.masked_fill(~real[..., None], -torch.inf if kind == "max" else 0)
     if kind == "max":
         return x.max(1).values
-    if kind == "root":
-        if roots is None or roots.shape != x.shape[:2]:
-            got = "none" if roots is None else tuple(roots.shape)
-            raise ValueError(f"roots: expected shape {tuple(x.shape[:2])} to pool by root, got {got}")
+    if kind == "root" and roots is not None:
         return (roots[:, None] @ x)[:, 0]
     total = x.sum(1)
     if kind == "sum":
         return total
-    return total / (x.shape[1] if lengths is None else lengths[:, None])
+    return total / (x.shape[1] if real is None else real.sum(1, keepdim=True))

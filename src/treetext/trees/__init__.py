@@ -1,6 +1,13 @@
 """Probability distributions over dependency trees, and trees as values."""
 
-from treetext.trees._distributions import Marginals, NonProjectiveTrees, ProjectiveTrees, Top, TreeDistribution
+from treetext.trees._distributions import (
+    Marginals,
+    NonProjectiveTrees,
+    ProjectiveTrees,
+    Top,
+    TreeDistribution,
+    infer_together,
+)
 from treetext.trees._spanning import max_spanning_tree
 from treetext.trees._tree import PAD, ROOT, Tree
 
@@ -13,5 +20,6 @@ __all__ = [
     "Top",
     "Tree",
     "TreeDistribution",
+    "infer_together",
     "max_spanning_tree",
 ]

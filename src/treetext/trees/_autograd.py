@@ -12,78 +12,92 @@ from torch import Tensor
 
 from treetext.trees._checks import cast
 
-Derivative = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-"""From a direction (arcs, roots) in which the scores move to the derivatives of the marginals along it."""
+Tensors = tuple[Tensor, ...]
+"""Of several batches, flat: the arcs (B, n, n) of the first, its roots (B, n), the arcs of the second and so on."""
+Derivative = Callable[..., Tensors]
+"""From directions in which the scores move, each an argument, to the derivatives of the marginals along these."""
+Engine = Callable[..., tuple[Tensors, Tensors, Derivative]]
+"""From the lengths (B,) of each batch, single_root, whether derivatives are wanted, and the scores, each an argument:
+float32, or float64. It returns the marginals, log Z (B,) of each batch, in float64 and -inf where there is no tree,
+and derivatives."""
+
+
+OneBatch = tuple[Tensor, Tensor, Tensor, Derivative]
+"""Log Z, the marginals of arcs and of roots, and derivatives."""
 
 
 class Inference(NamedTuple):
-    """What a kernel finds for a flat batch of problems."""
+    """What is found for a flat batch of problems."""
 
-    log_partition: Tensor  # (B,) float64; -inf where there is no tree
+    log_partition: Tensor  # (B,) float64
     arcs: Tensor  # (B, n, n)
     roots: Tensor  # (B, n)
-    derivative: Derivative
 
 
-Engine = Callable[[Tensor, Tensor, Tensor, bool, bool], Inference]
-"""From float32 or float64 arcs (B, n, n) and roots (B, n), lengths, single_root, and whether derivatives are wanted."""
+def infer(engine: Engine, scores: list[Tensor], lengths: list[Tensor], single_root: bool) -> list[Inference]:
+    """Log Z (float64) and the marginals of arcs and roots of each batch, with gradients."""
+    dtype = scores[0].dtype
+    if dtype not in (torch.float32, torch.float64):
+        scores = [x.float() for x in scores]
+    flat = _Infer.apply(engine, lengths, single_root, torch.is_grad_enabled(), *scores)  # type: ignore[no-untyped-call]
+    batches = zip(flat[len(scores) :], flat[: len(scores) : 2], flat[1 : len(scores) : 2], strict=True)
+    return [Inference(log_z, cast(arcs, dtype), cast(roots, dtype)) for log_z, arcs, roots in batches]
 
 
-def infer(
-    engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Log Z (float64) and the marginals of arcs and roots, with gradients."""
-    log_z, p_arcs, p_roots = _Infer.apply(engine, arcs, roots, lengths, single_root, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
-    return log_z, p_arcs, p_roots
+def one_by_one(
+    one: Callable[..., OneBatch], lengths: list[Tensor], single_root: bool, *scores: Tensor
+) -> tuple[Tensors, Tensors, Derivative]:
+    """Do what an engine does with a function of the arcs, roots and lengths of one batch, and of single_root."""
+    batches = zip(scores[::2], scores[1::2], lengths, strict=True)
+    log_z, arcs, roots, derivatives = zip(*(one(*batch, single_root) for batch in batches), strict=True)
+
+    def derivative(*directions: Tensor) -> Tensors:
+        both = zip(derivatives, directions[::2], directions[1::2], strict=True)
+        return tuple(x for each, *direction in both for x in each(*direction))
+
+    return tuple(x for pair in zip(arcs, roots, strict=True) for x in pair), log_z, derivative
 
 
 class _Infer(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, engine: Engine, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, keep: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        ctx: Any, engine: Engine, lengths: list[Tensor], single_root: bool, keep: bool, *scores: Tensor
+    ) -> Tensors:
         ctx.set_materialize_grads(False)
-        kernel_type = torch.float64 if arcs.dtype == torch.float64 else torch.float32
-        scores = cast(arcs, kernel_type), cast(roots, kernel_type)
-        found = engine(*scores, lengths, single_root, keep and any(ctx.needs_input_grad))
-        ctx.derivative, ctx.kernel_type = found.derivative, kernel_type
-        p_arcs, p_roots = cast(found.arcs, arcs.dtype), cast(found.roots, arcs.dtype)
-        ctx.save_for_backward(arcs, roots, p_arcs, p_roots)
-        return found.log_partition, p_arcs, p_roots
+        differentiable = keep and any(ctx.needs_input_grad)
+        marginals, log_z, ctx.derivative = engine(lengths, single_root, differentiable, *scores)
+        ctx.save_for_backward(*scores, *marginals)
+        return *marginals, *log_z
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        grad_log_z, grad_arcs, grad_roots = grads
-        arcs, roots, p_arcs, p_roots = ctx.saved_tensors
-        d_arcs: Tensor | None = None
-        d_roots: Tensor | None = None
-        if grad_log_z is not None:
-            # The marginals are outputs of this very function, so this can be differentiated again.
-            each = grad_log_z.to(p_arcs.dtype)
-            d_arcs, d_roots = each[:, None, None] * p_arcs, each[:, None] * p_roots
-        if grad_arcs is not None or grad_roots is not None:
-            grad_arcs = torch.zeros_like(p_arcs) if grad_arcs is None else grad_arcs
-            grad_roots = torch.zeros_like(p_roots) if grad_roots is None else grad_roots
-            derive = _Derivative.apply if torch.is_grad_enabled() else _derivative
-            more_arcs, more_roots = derive(ctx.derivative, ctx.kernel_type, arcs, roots, grad_arcs, grad_roots)
-            d_arcs = more_arcs if d_arcs is None else d_arcs + more_arcs
-            d_roots = more_roots if d_roots is None else d_roots + more_roots
-        return None, d_arcs, d_roots, None, None, None
-
-
-def _derivative(
-    derivative: Derivative, kernel_type: torch.dtype, arcs: Tensor, roots: Tensor, d_arcs: Tensor, d_roots: Tensor
-) -> tuple[Tensor, Tensor]:
-    found_arcs, found_roots = derivative(cast(d_arcs, kernel_type), cast(d_roots, kernel_type))
-    return cast(found_arcs, arcs.dtype), cast(found_roots, roots.dtype)
+        saved = ctx.saved_tensors
+        half = len(saved) // 2
+        scores, marginals = saved[:half], saved[half:]
+        directions, from_log_z = grads[:half], grads[half:]
+        wanted: list[Tensor | None] = [None] * half
+        for i, grad in enumerate(from_log_z):
+            if grad is not None:
+                # The marginals are outputs of this very function, so this can be differentiated again.
+                each = grad.to(marginals[0].dtype)
+                wanted[2 * i] = each[:, None, None] * marginals[2 * i]
+                wanted[2 * i + 1] = each[:, None] * marginals[2 * i + 1]
+        if any(direction is not None for direction in directions):
+            filled = [torch.zeros_like(p) if d is None else d for d, p in zip(directions, marginals, strict=True)]
+            if torch.is_grad_enabled():
+                more = _Derivative.apply(ctx.derivative, *scores, *filled)  # type: ignore[no-untyped-call]
+            else:
+                more = ctx.derivative(*filled)
+            wanted = [x if w is None else w + x for w, x in zip(wanted, more, strict=True)]
+        return None, None, None, None, *wanted
 
 
 class _Derivative(torch.autograd.Function):
-    """The same, but it refuses to be differentiated in its turn instead of passing for a constant."""
+    """Refuses to be differentiated in its turn instead of passing for a constant."""
 
     @staticmethod
-    def forward(_: Any, *args: Any) -> tuple[Tensor, Tensor]:
-        return _derivative(*args)
+    def forward(_: Any, derivative: Derivative, *tensors: Tensor) -> Tensors:
+        return derivative(*tensors[len(tensors) // 2 :])  # the first half, the scores, tells what this depends on
 
     @staticmethod
     def backward(_: Any, *__: Tensor) -> Any:

@@ -42,7 +42,7 @@ REORDERED = KERNEL | {"fastmath": {"reassoc", "contract", "nnan", "nsz"}}
 def inside_outside(
     arcs: Float[Tensor, "B n n"], roots: Float[Tensor, "B n"], lengths: Int[Tensor, " B"], single_root: bool
 ) -> tuple[Float[Tensor, " B"], Float[Tensor, "B n n"], Float[Tensor, "B n"]]:
-    """The log partition function and the marginals of arcs and roots, in float64.
+    """The log partition function, in float64, and the marginals of arcs and roots.
 
     Where there is no tree, the log partition function is -inf and all marginals are 0.
     """
@@ -52,7 +52,7 @@ def inside_outside(
     else:
         log_z, marginals = scores.new_empty(len(scores)), torch.zeros_like(scores)
         in_threads(_marginals, scores, lengths, single_root, log_z, marginals)
-    return log_z, *_without_root(marginals)
+    return log_z, *_without_root(marginals, arcs.dtype)
 
 
 def inside_outside_jvp(
@@ -63,7 +63,7 @@ def inside_outside_jvp(
     d_arcs: Float[Tensor, "B n n"],
     d_roots: Float[Tensor, "B n"],
 ) -> tuple[Float[Tensor, "B n n"], Float[Tensor, "B n"]]:
-    """The derivatives of the marginals of arcs and roots along a direction, in float64.
+    """The derivatives of the marginals of arcs and roots along a direction.
 
     The Hessian of the log partition function is symmetric, so this is the vector-Jacobian product as well.
     """
@@ -73,7 +73,7 @@ def inside_outside_jvp(
     else:
         derivatives = torch.zeros_like(scores)
         in_threads(_derivatives, scores, lengths, single_root, direction, derivatives)
-    return _without_root(derivatives)
+    return _without_root(derivatives, arcs.dtype)
 
 
 def with_root(arcs: Tensor, roots: Tensor) -> Tensor:
@@ -85,14 +85,14 @@ def with_root(arcs: Tensor, roots: Tensor) -> Tensor:
     return joined
 
 
-def _without_root(joined: Tensor) -> tuple[Tensor, Tensor]:
-    return joined[:, 1:, 1:].clone(), joined[:, 0, 1:].clone()
+def _without_root(joined: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    return joined[:, 1:, 1:].to(dtype, copy=True), joined[:, 0, 1:].to(dtype, copy=True)
 
 
 def in_threads(kernel: Callable[..., None], scores: Tensor, lengths: Tensor, *others: Tensor | bool) -> None:
     """Run a kernel on a batch; each thread takes every so many-th problem, as neighbours are often alike."""
     arrays = [x.contiguous().numpy() if isinstance(x, Tensor) else x for x in (scores, lengths, *others)]
-    threads = min(threads_worth(float((lengths**3).sum())), len(scores))
+    threads = min(threads_worth(int((lengths**3).sum())), len(scores))
     for_each(lambda first: kernel(first, threads, *arrays), range(threads))
 
 

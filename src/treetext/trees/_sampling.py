@@ -28,7 +28,7 @@ def sample_nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_ro
     scores = [x.detach().to("cpu", torch.float64).contiguous().numpy() for x in (arcs, roots)]
     sizes, numbers = lengths.cpu().numpy(), uniforms.to("cpu").contiguous().numpy()
     heads = torch.full((k, batch, n), PAD)
-    threads = min(batch, threads_worth(float(k * (sizes**4).sum() / 12)))
+    threads = min(batch, threads_worth(int(k * (sizes**4).sum() / 12)))
 
     def share(first: int) -> None:
         problems = np.arange(first, batch, threads)

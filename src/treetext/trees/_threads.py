@@ -16,10 +16,10 @@ import torch
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-def for_each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """What the function returns for each item, in any order."""
-    if len(items) == 1:
-        return [function(items[0])]
+def for_each(function: Callable[[Any], Any], items: Sequence[Any], threads: int | None = None) -> list[Any]:
+    """What the function returns for each item, in any order, on so many threads: as many as items, if not given."""
+    if len(items) == 1 or threads == 1:
+        return [function(item) for item in items]
     remaining, results, errors = iter(items), list[Any](), list[BaseException]()
 
     def work(_: object) -> None:
@@ -32,13 +32,13 @@ def for_each(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
     if _run_parallel is None:
         work(None)
     else:
-        _run_parallel(_Callback(work), None, len(items), 0)
+        _run_parallel(_Callback(work), None, threads or len(items), 0)
     if errors:
         raise errors[0]
     return results
 
 
-def threads_worth(steps: float) -> int:
+def threads_worth(steps: int) -> int:
     """How many threads are worth their while for work of so many elementary steps."""
     return torch.get_num_threads() if steps > 500_000 else 1
 

@@ -1,0 +1,57 @@
+"""Recipes and data so small that an epoch takes a tenth of a second."""
+
+import csv
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from treetext.models import Classifier
+from treetext.training import Recipe, load_recipe
+
+SIZES = {"embedding": 8, "semantic": 5, "structure": 4, "hidden": 6}
+SMALL = {
+    "model": {"task": "documents", **SIZES},
+    "vocabulary": {"min_count": 1, "vectors": "random"},
+    "training": {"optimizer": "adamw", "learning_rate": 0.03, "batch_size": 8, "epochs": 4, "clip": 5.0},
+}
+
+
+def tiny(data: dict[str, Any], task: str = "documents", **more: Any) -> Recipe:
+    """A recipe for data, with sections after two underscores: ``training__epochs=2``."""
+    values = {"name": "small", **SMALL, "data": data, "model": {"task": task, **SIZES}}
+    return load_recipe(Recipe.model_validate(values), {key.replace("__", "."): value for key, value in more.items()})
+
+
+def write_table(path: Path, rows: list[tuple[str, ...]], columns: tuple[str, ...] = ("text", "label")) -> str:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([columns, *rows])
+    return str(path)
+
+
+def reviews(directory: Path, **splits: list[tuple[str, str]]) -> dict[str, Any]:
+    """CSV files of the splits, as the [data] of a recipe; those not given are of a few good and bad reviews."""
+    usual = [("a good film . really good .", "good"), ("a bad film . so bad .", "bad")] * 4
+    directory.mkdir(parents=True, exist_ok=True)
+    files = {
+        split: write_table(directory / f"{split}.csv", splits.get(split, usual)) for split in ("train", "dev", "test")
+    }
+    return {"format": "csv", **files}
+
+
+def noisy(directory: Path) -> dict[str, Any]:
+    """Documents of 1 to 4 sentences, whose labels are hard to learn, so that epochs differ."""
+    random = Random(0)
+    splits = {}
+    for split, size in (("train", 60), ("dev", 30), ("test", 20)):
+        splits[split] = []
+        for _ in range(size):
+            label, text = random.choice(["bad", "good"]), []
+            for _ in range(random.randint(1, 4)):
+                kinds = [label if random.random() < 0.6 else "any" for _ in range(random.randint(1, 6))]
+                text += [f"{kind}{random.randrange(9)}" for kind in kinds] + ["."]
+            splits[split].append((" ".join(text), label if random.random() < 0.8 else "bad"))
+    return reviews(directory, **splits)
+
+
+def weights(model: Classifier) -> dict[str, bytes]:
+    return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
