@@ -5,7 +5,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python -m
 INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help setup demo demo-debates test test-slow docs bench bench-training format clean
+.PHONY: help setup demo demo-debates test test-slow docs bench bench-training bench-serving format clean
 
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
@@ -38,6 +38,9 @@ bench: .venv/bench  ## compare accuracy, speed and memory with other libraries, 
 bench-training: setup  ## speed and memory of training, into docs/training-speed.md
 	.venv/bin/python benchmarks/training.py | tee docs/training-speed.md
 
+bench-serving: setup  ## throughput and latency of a server, into docs/serving-speed.md
+	.venv/bin/python benchmarks/serving.py | tee docs/serving-speed.md
+
 format: setup  ## format the code and apply safe fixes
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
@@ -50,7 +53,7 @@ clean:  ## remove .venv, caches and results
 	@echo "Installing into .venv; the first time, this takes a minute or two."
 	$(PYTHON) -m venv .venv
 	$(INSTALL) hatchling editables
-	$(INSTALL) --no-build-isolation --editable '.[dev,docs]'
+	$(INSTALL) --no-build-isolation --editable '.[dev,docs,serve]'
 	@touch $@
 
 # Numba keeps a compiled function until its own file changes, even when a function that it calls has changed.

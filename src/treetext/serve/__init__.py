@@ -1,0 +1,7 @@
+"""Models over HTTP: a JSON interface that answers requests in batches."""
+
+from treetext.serve._app import make_app
+from treetext.serve._queue import Limits
+from treetext.serve._server import serve
+
+__all__ = ["Limits", "make_app", "serve"]

@@ -1,0 +1,237 @@
+"""Requests that arrive together are answered together: a queue, and the thread that runs the model on it."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from pydantic_core import to_json
+
+from treetext.models import Classifier, Parsed
+from treetext.serve._metrics import Metrics
+from treetext.serve._problems import Fault, Refusal, busy
+from treetext.text import BadInput
+
+Answer = bytes | Exception
+LONGEST_STRETCH = 2000
+"""Characters without white space, of which spaCy's rules take a time that grows with their square."""
+
+
+class Limits(NamedTuple):
+    """How much a server takes on."""
+
+    bytes: int = 1 << 20
+    """In the body of a request."""
+    texts: int = 64
+    """In a request; pairs, to a model of pairs."""
+    characters: int = 50_000
+    """In a text, or a sentence of a pair."""
+    words: int = 5_000
+    """In a text, or a pair."""
+    sentence: int = 500
+    """Words in a sentence: time grows with their cube."""
+    queue: int = 512
+    """Texts that wait."""
+    seconds: float = 30.0
+    """Until a request is given up."""
+    batch: int = 32
+    """Texts that are run together."""
+    window: float = 0.002
+    """Seconds that a text waits for others to join it."""
+
+
+class Work:
+    """The texts of one request, and the answer to come."""
+
+    def __init__(self, kind: Literal["predict", "parse"], texts: Sequence[Any], weights: bool = False) -> None:
+        self.kind, self.texts, self.weights = kind, texts, weights
+        self.since = time.monotonic()
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def encode(self, results: Sequence[Any]) -> bytes:
+        """JSON of what the model said of the texts."""
+        if self.kind == "predict":
+            return to_json({"predictions": [prediction._asdict() for prediction in results]})
+        return to_json({"parsed": [self._plain(parsed) for parsed in results]})
+
+    def _plain(self, parsed: Parsed) -> dict[str, Any]:
+        if not self.weights:
+            sentences = [sentence._replace(weights=None) for sentence in parsed.sentences]
+            parsed = parsed._replace(weights=None, sentences=sentences)
+        return parsed.to_dict()
+
+
+class Queue:
+    """Takes work on the event loop, and does it, some texts at a time, on a thread of its own."""
+
+    def __init__(self, model: Classifier, limits: Limits, metrics: Metrics) -> None:
+        self.model, self.limits, self.metrics = model, limits, metrics
+        self.ready = False
+        """Whether the model has been run once, so that all it needs is loaded and compiled."""
+        self.size = 0
+        """How many texts wait."""
+        metrics.waiting.set_function(lambda: self.size)
+        self._waiting: deque[Work] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="model", daemon=True)
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is somebody to do the work."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """From now on, do what is put."""
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Do what waits, and end."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def put(self, work: Work) -> None:
+        """Have some work done; refuse it if too much waits already."""
+        if not self.ready:
+            raise busy("the model is not ready yet")
+        with self._changed:
+            if self.size + len(work.texts) > self.limits.queue:
+                raise busy(f"{self.size} texts wait already; expected at most {self.limits.queue} with yours")
+            self._waiting.append(work)
+            self.size += len(work.texts)
+            self._changed.notify()
+
+    def drop(self, work: Work) -> None:
+        """Nobody waits for this any more."""
+        work.answer.cancel()
+        with self._changed:
+            if work in self._waiting:
+                self._waiting.remove(work)
+                self.size -= len(work.texts)
+
+    def _run(self) -> None:
+        try:
+            self.model.parse([["One sentence.", "Another one."]])
+        except Exception:
+            logging.getLogger(__name__).exception("the model does not run")
+            return
+        self.ready = True
+        while self._waiting or not self._closed:
+            if works := self._next():
+                self._answer(works)
+
+    def _next(self) -> list[Work]:
+        """What to do next: what waits or, where that is little, what comes within the window."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            while self._waiting and self.size < self.limits.batch and not self._closed:
+                left = self._waiting[0].since + self.limits.window - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+            works: list[Work] = []
+            room = self.limits.batch
+            while self._waiting and (not works or len(self._waiting[0].texts) <= room):
+                works.append(self._waiting.popleft())
+                room -= len(works[-1].texts)
+            self.size -= self.limits.batch - room
+            return works
+
+    def _answer(self, works: Sequence[Work]) -> None:
+        start = time.perf_counter()
+        try:
+            with self._zone():
+                answers = self._answers(works)
+        except _Unwanted:
+            return
+        except Exception as error:
+            if len(works) > 1:  # one is to blame; the others are answered
+                for work in works:
+                    self._answer([work])
+                return
+            answers = [error]
+        self.metrics.batch(sum(len(work.texts) for work in works), time.perf_counter() - start)
+        self._loop.call_soon_threadsafe(_deliver, works, answers)
+
+    def _answers(self, works: Sequence[Work]) -> list[Answer]:
+        found: dict[Work, Answer] = {}
+        for kind in ("predict", "parse"):
+            fit, texts = list[Work](), list[Any]()
+            for work in works:
+                if work.kind == kind:
+                    try:
+                        texts += self._cut(work)
+                        fit.append(work)
+                    except (Refusal, _Unwanted) as error:
+                        found[work] = error
+            run = self.model.predict if kind == "predict" else self.model.parse
+            results = iter(run(texts, batch_size=self.limits.batch, progress=lambda _: _check_wanted(works)))
+            for work in fit:
+                found[work] = work.encode([next(results) for _ in work.texts])
+        return [found[work] for work in works]
+
+    def _cut(self, work: Work) -> list[Any]:
+        """The texts as words, which the model takes as they are."""
+        name = "pairs" if self.model.settings.task == "pairs" else "texts"
+        texts, faults = list[Any](), list[Fault]()
+        for i, text in enumerate(work.texts):
+            _check_wanted([work])
+            try:
+                texts.append(self._words(text))
+            except BadInput as error:
+                faults.append(Fault(pointer=f"#/{name}/{i}", detail=str(error)))
+        if faults:
+            raise Refusal(422, f"{name}: some are too long: see errors", faults)
+        return texts
+
+    def _words(self, text: Any) -> Any:
+        """A text as sentences of words, unless it has none or too many."""
+        if self._by_rules:
+            stretches = [len(part) for side in ([text] if isinstance(text, str) else text) for part in side.split()]
+            if sum(n * n for n in stretches) > LONGEST_STRETCH**2:
+                raise BadInput(f"{max(stretches)} characters without white space; expected shorter words")
+        sentences, limits = self.model.tokens(text), self.limits
+        lengths = [len(words) for words in sentences]
+        if sum(lengths) > limits.words:
+            raise BadInput(f"{sum(lengths)} words; expected at most {limits.words}")
+        if max(lengths, default=0) > limits.sentence:
+            raise BadInput(f"a sentence of {max(lengths)} words; expected at most {limits.sentence}")
+        return sentences if self.model.is_whole(len(sentences)) else text
+
+    @cached_property
+    def _by_rules(self) -> bool:
+        """Whether words are cut by spaCy's rules; those of some languages, as Chinese, by other means."""
+        tokenizer = self.model.tokenizer
+        return not tokenizer.tokenized and hasattr(tokenizer._nlp.tokenizer, "prefix_search")
+
+    def _zone(self) -> AbstractContextManager[object]:
+        """spaCy would remember every word that it has ever seen."""
+        tokenizer = self.model.tokenizer
+        return nullcontext() if tokenizer.tokenized else tokenizer._nlp.memory_zone()
+
+
+class _Unwanted(Exception):  # noqa: N818 (no error)
+    """Nobody waits for the answers any more."""
+
+
+def _check_wanted(works: Sequence[Work]) -> None:
+    if all(work.answer.cancelled() for work in works):
+        raise _Unwanted
+
+
+def _deliver(works: Sequence[Work], answers: Sequence[Answer]) -> None:
+    for work, answer in zip(works, answers, strict=True):
+        if work.answer.done():
+            continue
+        if isinstance(answer, Exception):
+            work.answer.set_exception(answer)
+        else:
+            work.answer.set_result(answer)

@@ -1,0 +1,224 @@
+"""Paths, answers and refusals."""
+
+import asyncio
+import json
+import logging
+
+import pytest
+
+from tests.models.building import documents
+from tests.serve.running import JSON, ask, running
+from treetext.models import DocumentClassifier
+from treetext.serve import Limits, make_app
+
+TEXTS = ["A good film. I saw it.", "", "the plot was not very good, and it is bad", "the dog slept"]
+PAIRS = [["the dog slept", "a cat is bad"], ["a film", ""], ["it is", "it was not"]]
+
+
+def one(model, *request, limits=None):
+    """The answer to one request."""
+
+    async def run():
+        async with running(make_app(model, limits)) as app:
+            return await ask(app, *request)
+
+    return asyncio.run(run())
+
+
+def problem(answer, status):
+    assert answer.status == status, answer.body
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert found["status"] == status
+    assert found["type"] == "about:blank"
+    return found
+
+
+@pytest.mark.parametrize("task", ["documents", "pairs"])
+def test_answers_are_those_of_the_model_in_the_order_of_the_texts(task, document_model, pair_model):
+    model, field, texts = {
+        "documents": (document_model, "texts", TEXTS),
+        "pairs": (pair_model, "pairs", PAIRS),
+    }[task]
+    predictions = one(model, "POST", "/v1/predict", {field: texts}).json()["predictions"]
+    parsed = one(model, "POST", "/v1/parse", {field: texts, "weights": True}).json()["parsed"]
+    for found, more, expected in zip(predictions, parsed, model.parse(texts), strict=True):
+        assert found["label"] == more["label"] == expected.label
+        assert found["probabilities"] == pytest.approx(expected.prediction.probabilities, abs=1e-6)
+        same(more, expected.to_dict())
+
+
+def same(found, expected):
+    """Trees and words are the same, numbers almost."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key in expected:
+            same(found[key], expected[key])
+    elif isinstance(expected, list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            same(one, other)
+    else:
+        assert found == (pytest.approx(expected, abs=1e-6) if isinstance(expected, float) else expected)
+
+
+def test_weights_are_sent_when_asked_for(document_model):
+    [parsed] = one(document_model, "POST", "/v1/parse", {"texts": TEXTS[:1]}).json()["parsed"]
+    assert parsed["weights"] is None
+    assert [sentence["weights"] for sentence in parsed["sentences"]] == [None, None]
+    assert parsed["heads"]
+
+
+def test_no_texts_no_answers(document_model):
+    assert one(document_model, "POST", "/v1/predict", {"texts": []}).json() == {"predictions": []}
+
+
+def test_the_model_is_described_without_where_it_comes_from(document_model):
+    answer = one(document_model, "GET", "/v1/model")
+    found = answer.json()
+    assert found["labels"] == ["bad", "good", "so-so"]
+    assert (found["recipe"], found["scores"]) == ("somebody/else", {"dev": 0.75})
+    assert found["settings"]["words"]["attention"] == "nonprojective"
+    assert found["limits"]["texts"] == Limits().texts
+    assert b"secret" not in answer.body
+
+
+def test_health_and_metrics(document_model):
+    async def run():
+        app = make_app(document_model)
+        assert (await ask(app, "GET", "/healthz")).status == 500, "not started"
+        async with running(app):
+            assert (await ask(app, "GET", "/healthz")).json() == {"status": "alive"}
+            assert (await ask(app, "GET", "/readyz")).json() == {"status": "ready"}
+            await ask(app, "POST", "/v1/predict", {"texts": TEXTS})
+            await ask(app, "GET", "/some/thing")
+            return (await ask(app, "GET", "/metrics")).body.decode()
+
+    text = asyncio.run(run())
+    assert 'treetext_requests_total{path="/v1/predict",status="200"} 1.0' in text
+    assert 'treetext_requests_total{path="other",status="404"} 1.0' in text
+    assert "treetext_batch_texts_sum 4.0" in text
+    assert "treetext_waiting_texts 0.0" in text
+
+
+class Broken(DocumentClassifier):
+    """A model with a mistake."""
+
+    mistake = "predict"
+
+    def predict(self, *_, **__):
+        raise ZeroDivisionError
+
+    def parse(self, texts, **options):
+        if self.mistake == "parse":
+            raise ZeroDivisionError
+        return super().parse(texts, **options)
+
+
+def broken(mistake):
+    model = documents()
+    model.__class__ = type("Model", (Broken,), {"mistake": mistake})
+    return model
+
+
+def test_a_mistake_of_the_server_is_a_problem_too_and_is_logged(caplog):
+    answer = one(broken("predict"), "POST", "/v1/predict", {"texts": TEXTS})
+    assert "log" in problem(answer, 500)["detail"]
+    assert "ZeroDivisionError" in caplog.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_model_that_does_not_run_is_not_healthy(caplog):
+    async def run():
+        app = make_app(broken("parse"))
+        async with app.router.lifespan_context(app):
+            while (await ask(app, "GET", "/healthz")).status == 200:
+                await asyncio.sleep(0.01)
+            problem(await ask(app, "GET", "/healthz"), 500)
+            problem(await ask(app, "GET", "/readyz"), 503)
+            problem(await ask(app, "POST", "/v1/predict", {"texts": []}), 503)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(run())
+    assert "the model does not run" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/predict/", "/docs", "/redoc", "/v1/predict\u0000"])
+def test_unknown_paths(path, document_model):
+    problem(one(document_model, "GET", path), 404)
+
+
+def test_wrong_methods(document_model):
+    answer = one(document_model, "GET", "/v1/predict")
+    assert problem(answer, 405)["detail"] == "not by GET; expected POST"
+    assert answer.headers["allow"] == "POST"
+    problem(one(document_model, "DELETE", "/v1/model"), 405)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "pointer"),
+    [
+        (b"", 400, None),
+        (b"\xff\xfe", 400, None),
+        (b'{"texts": ["a"]', 400, None),
+        (b'{"texts": ["\\ud800"]}', 400, None),
+        (b'{"texts": ["\xed\xa0\x80"]}', 400, None),
+        (b"[" * 100_000, 400, None),
+        (b'{"texts": [NaN]}', 422, "#/texts/0"),
+        (b'{"texts": ["a"], "x": NaN}', 422, "#/x"),
+        (b'{"texts": [1e999]}', 422, "#/texts/0"),
+        (b'{"texts": ["a", ' + b"9" * 5000 + b"]}", 400, None),
+        (b'{"texts": "a"}', 422, "#/texts"),
+        (b'{"texts": ["a", null]}', 422, "#/texts/1"),
+        (b'{"texts": ["a"], "a/b~": 1}', 422, "#/a~1b~0"),
+        (b'{"texts": ["a"], "weights": 1}', 422, "#/weights"),
+        (b'{"pairs": [["a", "b"]]}', 422, "#/texts"),
+        (b"[]", 422, "#"),
+        (b"null", 422, "#"),
+    ],
+)
+def test_wrong_bodies(body, status, pointer, document_model):
+    path = "/v1/parse" if b"weights" in body else "/v1/predict"
+    found = problem(one(document_model, "POST", path, body), status)
+    if pointer:
+        assert pointer in [error["pointer"] for error in found["errors"]]
+
+
+@pytest.mark.parametrize("pair", [["a"], ["a", "b", "c"], "ab", ["a", 1]])
+def test_wrong_pairs(pair, pair_model):
+    found = problem(one(pair_model, "POST", "/v1/predict", {"pairs": [["a", "b"], pair]}), 422)
+    assert found["errors"][0]["pointer"].startswith("#/pairs/1")
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"content-type": "text/plain"}, {**JSON, "content-encoding": "gzip"}], ids=["none", "text", "gzip"]
+)
+def test_other_kinds_of_body(headers, document_model):
+    problem(one(document_model, "POST", "/v1/predict", {"texts": []}, headers), 415)
+    more = {"content-type": "Application/JSON; charset=utf-8"}
+    assert one(document_model, "POST", "/v1/predict", {"texts": []}, more).status == 200
+
+
+def test_too_many_texts_or_words_and_which(document_model):
+    limits = Limits(texts=3, words=20, sentence=9, characters=5000)
+    found = problem(one(document_model, "POST", "/v1/predict", {"texts": ["a"] * 4}, limits=limits), 422)
+    assert "at most 3" in found["errors"][0]["detail"]
+    texts = ["a film. " * 8, "a film", "very " * 10]
+    found = problem(one(document_model, "POST", "/v1/parse", {"texts": texts}, limits=limits), 422)
+    assert found["errors"] == [
+        {"pointer": "#/texts/0", "detail": "24 words; expected at most 20"},
+        {"pointer": "#/texts/2", "detail": "a sentence of 10 words; expected at most 9"},
+    ]
+    found = problem(one(document_model, "POST", "/v1/predict", {"texts": ["a" * 5001]}, limits=limits), 422)
+    assert found["errors"][0]["pointer"] == "#/texts/0"
+    found = problem(one(document_model, "POST", "/v1/predict", {"texts": ["a", "(" * 3000]}, limits=limits), 422)
+    detail = "3000 characters without white space; expected shorter words"
+    assert found["errors"] == [{"pointer": "#/texts/1", "detail": detail}]
+
+
+def test_every_answer_has_the_security_headers(document_model):
+    for request in (("GET", "/healthz"), ("GET", "/nothing"), ("POST", "/v1/predict", b"{"), ("GET", "/openapi.json")):
+        headers = one(document_model, *request).headers
+        assert headers["content-security-policy"].startswith("default-src 'none';")
+        assert headers["x-content-type-options"] == "nosniff"
+        assert json.dumps(headers).count("content-type-options") == 1
