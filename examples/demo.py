@@ -47,8 +47,8 @@ def main() -> None:
     if corpus.encoded.sentence_heads(int(corpus.rows["test"][0])) is not None:
         show_recovery(model, corpus)
     show_document(model, corpus)
-    write_report(model, corpus, Path(options.out) / "report.html")
     show_next(options.out, recipe.name, options.data)
+    write_report(model, corpus, Path(options.out) / "report.html")
 
 
 def show_scores(model: Classifier, corpus: Corpus) -> None:
@@ -102,14 +102,6 @@ def show_document(model: Classifier, corpus: Corpus) -> None:
     )
 
 
-def write_report(model: Classifier, corpus: Corpus, path: Path) -> None:
-    """Scores, statistics and all trees, to look at in a browser."""
-    console.rule("Report")
-    path.write_text(report(model, corpus, tables=analyse(model, corpus).tables()), encoding="utf-8")
-    console.print(f"Scores, statistics and trees are in {path}. To see them, open in a browser:\n", soft_wrap=True)
-    console.print(f"  {path.resolve().as_uri()}\n", soft_wrap=True)
-
-
 def _side_by_side(what: str, induced: Tree | None, gold: Tree | None, names: list[str]) -> None:
     trees = [("induced", induced), ("gold", gold)]
     console.print(
@@ -133,6 +125,15 @@ def show_next(out: str, recipe: str, data: str | None) -> None:
         ".venv/bin/treetext recipes",
     ):
         console.print(f"  {command}", soft_wrap=True)
+    console.print()
+
+
+def write_report(model: Classifier, corpus: Corpus, path: Path) -> None:
+    """Scores, statistics and all trees, to look at in a browser."""
+    console.rule("Report")
+    path.write_text(report(model, corpus, tables=analyse(model, corpus).tables()), encoding="utf-8")
+    console.print(f"Scores, statistics and trees are in {path}. To see them, open in a browser:\n", soft_wrap=True)
+    console.print(f"  {path.resolve().as_uri()}\n", soft_wrap=True)
 
 
 if __name__ == "__main__":
