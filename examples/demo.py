@@ -15,7 +15,7 @@ from treetext import load_model, train
 from treetext.analysis import analyse, bag_of_words, gold_recovery, majority
 from treetext.models import Classifier
 from treetext.show import draw, report
-from treetext.training import Corpus, load_recipe, new_model, open_corpus
+from treetext.training import Corpus, Recipe, load_recipe, new_model, open_corpus
 from treetext.trees import Tree
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
@@ -47,7 +47,7 @@ def main() -> None:
     if corpus.encoded.sentence_heads(int(corpus.rows["test"][0])) is not None:
         show_recovery(model, corpus)
     show_document(model, corpus)
-    show_next(options.out, recipe.name, options.data)
+    show_next(options.out, recipe)
     write_report(model, corpus, Path(options.out) / "report.html")
 
 
@@ -55,7 +55,7 @@ def show_scores(model: Classifier, corpus: Corpus) -> None:
     console.rule("Test accuracy, in percent")
     table = Table("classifier", "accuracy", box=None, pad_edge=False)
     for name, accuracy in (
-        ("the majority class", majority(corpus)),
+        ("the most frequent class of the training data", majority(corpus)),
         ("bag of words (logistic regression)", bag_of_words(corpus)),
         ("treetext, trees of words and sentences", model.about["scores"]["test"]),
     ):
@@ -113,15 +113,16 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def show_next(out: str, recipe: str, data: str | None) -> None:
-    where = f" --data {data}" if data else ""
+def show_next(out: str, recipe: Recipe) -> None:
+    data = f" --data {recipe.data.path}" if recipe.data.path else ""
+    other = "feedforward" if recipe.model.words.encoder == "bilstm" else "bilstm"
     console.rule("What next")
     console.print(f"The model is in {out}; its card is {out}/README.md. Try:\n", soft_wrap=True)
     for command in (
         f".venv/bin/treetext evaluate {out}",
         f".venv/bin/treetext report {out}",
         f"echo 'Some text. More of it.' | .venv/bin/treetext parse {out} -",
-        f".venv/bin/treetext train {recipe}{where} --set model.words.encoder=bilstm --out models/bilstm",
+        f".venv/bin/treetext train {recipe.name}{data} --set model.words.encoder={other} --out models/{other}",
         ".venv/bin/treetext recipes",
     ):
         console.print(f"  {command}", soft_wrap=True)
