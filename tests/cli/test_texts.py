@@ -219,4 +219,5 @@ def _on_a_terminal(command_and_settings, *arguments):
         assert process.stderr.read() == b""
     os.close(ours)
     assert process.returncode == 0
+    shown = shown.removesuffix(b"\x1b[0m")  # the farewell of colorama, which some libraries start where it is installed
     return [line.rstrip() for line in shown.decode().splitlines()]
