@@ -7,6 +7,8 @@ The blocks of a page run in their order, in an empty directory:
 - Console blocks are lines of ``$ treetext …``, which run in this process, each to the end and with the real data and
   models of the page; ``echo`` or ``printf`` before it and ``> file`` after it do what a shell would. Where output is
   shown, it is compared. ``make`` and ``pip`` do not run here: `make test` has just done what they do.
+- ``treetext serve`` runs in a process of its own until the end of the page, at a port that is free, which then takes
+  the place of 8000; ``curl``, where there is one, must succeed.
 - Trainings are made small: that is all that is changed. A page that goes on from the model of the first page finds it.
 - Text blocks, without a title, are for human eyes.
 """
@@ -17,8 +19,10 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +30,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, invoke
-from tests.show.browser import Browser, needs_chromium
+from tests.serve.running import Server
+from tests.show.browser import chromium, new_page
 from treetext.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -35,9 +40,10 @@ PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 README, FIRST = "../README.md", "index.md"
 READERS_OWN = {"reviews.csv": ("howto/data.md", "reviews.csv"), "treebank.conllu": ("howto/trees.md", "two.conllu")}
 """Files that the README speaks of, and which files of which pages stand for them."""
-PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show")
+PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show", "serve")
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 TRAIN = 'train("hidden-trees/both", '
+ADDRESS = "127.0.0.1:8000"
 CHECKER, FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -89,13 +95,14 @@ def test_every_block_runs(page, tmp_path, monkeypatch, request):
         if block.file:
             (tmp_path / block.file).write_text(block.code, encoding="utf-8")
     names = {"SMALLER": SIZES | CORPUS, "__name__": "page"}
-    for block in found:
-        if block.language == "python":
-            run_python(block, names)
-        elif block.language == "console":
-            run_console(block)
-        else:
-            assert block.file or block.language == "text", f"{block.where}: {block.language} does not run"
+    with ExitStack() as servers:
+        for block in found:
+            if block.language == "python":
+                run_python(block, names)
+            elif block.language == "console":
+                run_console(block, names, servers)
+            else:
+                assert block.file or block.language == "text", f"{block.where}: {block.language} does not run"
 
 
 def run_python(block, names):
@@ -107,16 +114,26 @@ def run_python(block, names):
         assert not runner.failures, "".join(output)
         names.update(test.globs)
         return
-    exec(compile(block.code.replace(TRAIN, f"{TRAIN}set=SMALLER, "), block.where, "exec"), names)
+    code = block.code.replace(TRAIN, f"{TRAIN}set=SMALLER, ").replace(ADDRESS, names.get("served", ADDRESS))
+    exec(compile(code, block.where, "exec"), names)
 
 
-def run_console(block):
+def run_console(block, names, servers):
     first, *commands = re.split(r"^\$ ", block.code, flags=re.MULTILINE)
     assert not first, f"{block.where}: expected a command, as in $ treetext"
     assert commands, f"{block.where}: expected a command, as in $ treetext"
     for command in commands:
         line, _, expected = command.partition("\n")
         if line.startswith(("make ", "pip ")):
+            continue
+        if line.startswith("treetext serve "):
+            server = servers.enter_context(Server(*line.split()[2:]))
+            names["served"] = f"127.0.0.1:{server.port}"
+            continue
+        if line.startswith("curl "):
+            asked = shlex.split(line.replace(ADDRESS, names["served"]))
+            if shutil.which("curl"):
+                subprocess.run([*asked, "--fail"], check=True, timeout=60, capture_output=True)
             continue
         printed = run_line(line, block.where)
         if expected.strip():
@@ -183,18 +200,13 @@ def test_the_site_loads_nothing_from_elsewhere(site):
         assert not loads.search(file.read_text(encoding="utf-8")), file
 
 
-@needs_chromium
-def test_somebody_reads_the_site_from_files(site, tmp_path):
-    with Browser(tmp_path / "profile") as browser:
-        for page in ("index", "mathematics", "statistics", "howto/data", "reference/trees"):
-            browser.open((site / f"{page}.html").as_uri())
-            assert browser.problems == [], "nothing is fetched from elsewhere, and nothing fails"
-            assert browser.run("document.documentElement.scrollWidth <= innerWidth"), page
-        browser.open((site / "index.html").as_uri())
-        browser.run("document.querySelector('input.md-search__input').focus()")
-        browser.call("Input.insertText", text="Grassmann")
-        browser.wait("document.querySelector('.md-search-result__link[href*=mathematics]')")
-        assert browser.problems == []
+def test_somebody_reads_the_site_from_files(site):
+    with chromium() as browser, new_page(browser, (site / "index.html").as_uri()) as page:
+        for name in ("mathematics", "statistics", "howto/data", "reference/trees", "index"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        page.fill("input.md-search__input", "Grassmann")
+        page.wait_for_selector(".md-search-result__link[href*=mathematics]", state="attached")
 
 
 def test_formulas_are_mathml(site):

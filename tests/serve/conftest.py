@@ -1,9 +1,11 @@
-"""Small models, and a server of one in a process of its own."""
+"""Small models, servers of them, and a browser."""
 
 import pytest
 
 from tests.models.building import documents, pairs
+from tests.serve.looking import serving
 from tests.serve.running import Server
+from tests.show.browser import chromium, new_page
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +31,21 @@ def directory(document_model, tmp_path_factory):
 def server(directory):
     with Server(directory) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def address(document_model):
+    with serving(document_model) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def page(address, browser):
+    with new_page(browser, address) as found:
+        yield found

@@ -143,7 +143,7 @@ def test_a_model_that_does_not_run_is_not_healthy(caplog):
     assert "the model does not run" in caplog.text
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v1/predict/", "/docs", "/redoc", "/v1/predict\u0000"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/predict/", "/docs", "/redoc", "/v1/predict\u0000"])
 def test_unknown_paths(path, document_model):
     problem(one(document_model, "GET", path), 404)
 

@@ -4,12 +4,11 @@ from typing import Annotated
 
 import typer
 
-from treetext.cli._common import note, refuse
-from treetext.cli._texts import Model
+from treetext.cli._common import ModelArgument, note, refuse
 
 
 def serve(
-    model: Model,
+    model: ModelArgument,
     host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8000,
     batch: Annotated[int, typer.Option(min=1, metavar="N", help="Texts to run together, at most.")] = 32,
@@ -20,7 +19,7 @@ def serve(
     words: Annotated[int, typer.Option(min=1, metavar="N", help="Words in a text, at most.")] = 5000,
     size: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Of the body of a request, at most.")] = 1 << 20,
 ) -> None:
-    """Answer requests over HTTP.
+    """Answer requests over HTTP, and show a page to play with trees.
 
     POST /v1/predict and /v1/parse take {"texts": ["…"]} or, for a model of pairs, {"pairs": [["…", "…"]]};
     /openapi.json describes all of it. SIGTERM and Ctrl-C end it once all requests that were accepted are answered.

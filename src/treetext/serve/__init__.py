@@ -1,4 +1,4 @@
-"""Models over HTTP: a JSON interface that answers requests in batches."""
+"""Models over HTTP: a JSON interface that answers requests in batches, and a page to look at trees."""
 
 from treetext.serve._app import make_app
 from treetext.serve._queue import Limits

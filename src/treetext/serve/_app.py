@@ -22,6 +22,7 @@ from treetext import __version__
 from treetext.models import Classifier
 from treetext.serve import _messages as messages
 from treetext.serve._metrics import GONE, Metrics
+from treetext.serve._page import page_files
 from treetext.serve._problems import Problem, Refusal, busy, misfit, problem, refused
 from treetext.serve._queue import Limits, Queue, Work
 
@@ -57,6 +58,7 @@ def make_app(model: Classifier, limits: Limits | None = None) -> FastAPI:
     queue = Queue(model, limits, metrics)
     questions = messages.questions(model, limits)
     description = messages.about(model, limits).model_dump()
+    files = page_files()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -99,6 +101,10 @@ def make_app(model: Classifier, limits: Limits | None = None) -> FastAPI:
             raise busy("the model is not ready yet")
         return JSONResponse({"status": "ready"})
 
+    async def page(request: Request) -> Response:
+        """The page, or a file that it needs."""
+        return files[request.scope["route"].path]
+
     async def measured() -> Response:
         """Counts and times, for Prometheus."""
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
@@ -116,6 +122,8 @@ def make_app(model: Classifier, limits: Limits | None = None) -> FastAPI:
     app.state.metrics = metrics
     app.add_middleware(_Edge, metrics=metrics)
     route = partial(app.add_api_route, response_model=None)
+    for path in files:
+        route(path, page, methods=["GET", "HEAD"], include_in_schema=False)
     route("/v1/predict", predict, methods=["POST"], responses={200: {"model": messages.Predictions}})
     route("/v1/parse", parse, methods=["POST"], responses={200: {"model": messages.Parses}})
     route("/v1/model", about, responses={200: {"model": messages.About}})

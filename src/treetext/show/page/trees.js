@@ -6,15 +6,14 @@
 // weights}. heads[j] is the head of node j, -1 if it is the root. weights.arcs[i][j] is how likely i is the head of j,
 // weights.roots[j] how likely j is the root. Heads, weights or both may be null. `gold` may stand beside `heads`.
 //
-//   trees.parsed(text, {width, height, atOnce})         a list of elements: all trees of a text; `atOnce` sentences are
-//                                                       drawn before the browser may do something else
-//   trees.overSentences(text, {width, height, open})    a figure: sentences with arcs beside them; clicks call open(i)
-//   trees.overWords(sentence, {width, height, title})   a figure: arcs over words or, where they are wider than `width`
-//                                                       pixels, beside them
-//   trees.heatMap(tree, names)                          an SVG element: the weights as a matrix
-//   trees.make(name, attributes, ...children)           an element; null and false are no children, and no attributes
+//   parsed(text, {width, height, atOnce})        elements: all trees of a text, `atOnce` sentences without a pause
+//   overSentences(text, {width, height, view, open})   a figure: sentences with arcs beside them; a click is open(i)
+//   overWords(sentence, {width, height, view, title})  a figure: arcs over words or, past `width` pixels, beside them
+//   remark(tree)                                 what to say about a tree
+//   make, shape(name, attributes, ...children)   an element of HTML or SVG; null and false are nothing
 //
-// For paper, what is higher than `height` pixels is drawn in parts, between which a page may end.
+// A `view` is "tree" or "marginals", as a heat map; without it, the tree comes with the heat map to unfold. Arcs and
+// cells have their probability as data-share. For paper, what is higher than `height` is drawn in parts.
 
 const trees = (() => {
   const ROOT = -1;
@@ -89,27 +88,29 @@ const trees = (() => {
     });
   }
 
-  function overSentences(text, { width = Infinity, height = Infinity, open = null } = {}) {
+  function overSentences(text, { width = Infinity, height = Infinity, view = null, open = null } = {}) {
     const texts = text.sentences.map(({ words }) => words.join(" "));
     const names = texts.map((_, j) => `sentence ${j + 1}`);
     const click = open ? "; click to see its words" : "";
     const help = `Point at a sentence, or use the arrow keys, to see its likely heads${click}.`;
     const title = "Sentences, with the tree over them";
-    return beside(text, texts, names, { title, row: SENTENCE_ROW, width, height, open, help });
+    if (view === "marginals" && text.weights) return marginals(text, names);
+    return beside(text, texts, names, { title, row: SENTENCE_ROW, width, height, view, open, help });
   }
 
-  function overWords(sentence, { width = Infinity, height = Infinity, title = "Tree over words" } = {}) {
+  function overWords(sentence, { width = Infinity, height = Infinity, view = null, title = "Tree over words" } = {}) {
     const { words } = sentence;
     const isRepeated = (word) => words.indexOf(word) !== words.lastIndexOf(word);
     const names = words.map((word, j) => (isRepeated(word) ? `“${word}” (${j + 1})` : `“${word}”`));
+    if (view === "marginals" && sentence.weights) return marginals(sentence, names);
     const widths = measured(words, 15).map((each) => Math.max(20, each));
     const whole = widths.reduce((sum, each) => sum + each + GAP, 0);
-    if (whole > width) return beside(sentence, words, names, { title, row: WORD_ROW, width, height });
-    return inLine(sentence, names, { title, widths, whole });
+    if (whole > width) return beside(sentence, words, names, { title, row: WORD_ROW, width, height, view });
+    return inLine(sentence, names, { title, widths, whole, view });
   }
 
   // Words in a line, with the arcs over them and the gold tree below.
-  function inLine(sentence, names, { title, widths, whole }) {
+  function inLine(sentence, names, { title, widths, whole, view }) {
     const { words, heads, gold } = sentence;
     const rtl = isRightToLeft(words);
     let end = 0;
@@ -133,11 +134,12 @@ const trees = (() => {
       over && arcs(over, sentence, middles, (along, out) => `${along} ${top - out}`, "arc"),
       under && arcs(under, {}, middles, (along, out) => `${along} ${foot + out}`, "arc gold"),
       nodes);
-    return figure(sentence, names, nodes, make("div", { class: "wide" }, drawing), { forward: rtl ? -1 : 1 });
+    const place = make("div", { class: "drawing wide" }, drawing);
+    return figure(sentence, names, nodes, place, { view, forward: rtl ? -1 : 1 });
   }
 
   // Texts below each other, with the arcs beside them and the gold tree on the other side.
-  function beside(tree, texts, names, { title, row, width, height, open = null, help }) {
+  function beside(tree, texts, names, { title, row, width, height, view, open = null, help }) {
     const middles = texts.map((_, j) => row * (j + 0.5));
     const side = (heads, shown, turned, kind, first, count) => {
       const found = lanes(heads, Math.min(MOST, width / 5));
@@ -167,17 +169,16 @@ const trees = (() => {
     for (let first = 0; first < texts.length; first += most) {
       parts.push(part(first, Math.min(most, texts.length - first)));
     }
-    return figure(tree, names, nodes, make("div", {}, parts), { help });
+    return figure(tree, names, nodes, make("div", { class: "drawing" }, parts), { view, help });
   }
 
   // What can be asked of a tree: which heads a node is likely to have, by pointing at it or with the arrow keys.
-  function figure(tree, names, nodes, drawing, { help = "", forward = 1 }) {
+  function figure(tree, names, nodes, drawing, { view, help = "", forward = 1 }) {
     if (!tree.weights) return make("figure", { class: "tree" }, drawing);
     const told = make("p", { class: "told", "aria-hidden": true }, help);
     const more = make("div", { class: "more" },
       onDemand("As a table", () => table(tree, names)),
-      onDemand("As a heat map", () =>
-        make("div", { class: "wide" }, make("p", { class: "remark" }, legend(tree)), heatMap(tree, names))));
+      !view && onDemand("As a heat map", () => make("div", {}, heat(tree, names))));
     const made = make("figure", { class: "tree" }, drawing, told, more);
     const drawn = [...drawing.querySelectorAll(".arc:not(.gold)")];
     const arcOf = new Map(drawn.map((arc) => [Number(arc.dataset.node), arc]));
@@ -192,7 +193,7 @@ const trees = (() => {
       for (const node of nodes) tell(node, 0, "");
       told.textContent = help;
     };
-    const ask = (j) => {
+    const ask = (j, text = `${names[j]} — likely heads: ${likelyHeads(tree, j, names)}`) => {
       clear();
       made.classList.add("asked");
       nodes[j].classList.add("asking");
@@ -201,8 +202,10 @@ const trees = (() => {
         if (head === ROOT) tell(nodes[j], 0, `root ${percent(share)}`);
         else tell(nodes[head], share, percent(share));
       }
-      told.textContent = `${names[j]} — likely heads: ${likelyHeads(tree, j, names)}`;
+      told.textContent = text;
     };
+    const askArc = (j) => ask(j, arcText(tree, tree.heads[j], j, names));
+    arcOf.forEach((arc, j) => arc.addEventListener("pointerenter", () => askArc(j)));
     let current = 0;
     nodes.forEach((node, j) => {
       const head = tree.heads ? `head: ${headName(tree.heads[j], names)}; ` : "";
@@ -232,6 +235,7 @@ const trees = (() => {
   const percent = (share) => `${Math.round(100 * share)}%`;
   const headName = (head, names) => (head === ROOT ? "root" : names[head]);
   const shareOf = ({ weights }, head, j) => (head === ROOT ? weights.roots[j] : weights.arcs[head][j]);
+  const arcText = (tree, i, j, names) => `${headName(i, names)} → ${names[j]}: ${percent(shareOf(tree, i, j))}`;
 
   // The heads of a node, likeliest first.
   function likely(tree, j) {
@@ -245,6 +249,15 @@ const trees = (() => {
     const told = found.slice(0, NAMED).map(([head, share]) => `${headName(head, names)} ${percent(share)}`);
     return [...told, ...(found.length > NAMED ? ["…"] : [])].join(", ") || "none above 1%";
   }
+
+  const marginals = (tree, names) =>
+    make("figure", { class: "tree" }, heat(tree, names),
+      make("div", { class: "more" }, onDemand("As a table", () => table(tree, names))));
+
+  const heat = (tree, names) => [
+    make("p", { class: "remark" }, legend(tree)),
+    make("div", { class: "drawing wide" }, heatMap(tree, names)),
+  ];
 
   // Made when it is first opened.
   function onDemand(summary, build) {
@@ -281,12 +294,12 @@ const trees = (() => {
     const room = 12 + Math.max(...measured(["root", ...texts], 12));
     const at = (place) => room + CELL * place;
     const cells = heads.flatMap((head, i) =>
-      names.map((name, j) => {
+      names.map((_, j) => {
         const share = shareOf(tree, head, j);
         const kinds = [tree.heads?.[j] === head && "chosen", tree.gold?.[j] === head && "gold"].filter(Boolean);
         if (share < LEAST && !kinds.length) return null;
-        return shape("g", { transform: `translate(${at(j)} ${at(i)})` },
-          shape("title", {}, `${headName(head, names)} → ${name}: ${percent(share)}`),
+        return shape("g", { transform: `translate(${at(j)} ${at(i)})`, "data-share": share },
+          shape("title", {}, arcText(tree, head, j, names)),
           shape("rect", { class: "cell", width: CELL - 1, height: CELL - 1, "fill-opacity": SHADE * share }),
           share >= LEAST && shape("text", { x: CELL / 2, y: 16 }, `${Math.round(100 * share)}`),
           kinds.map((kind) =>
@@ -335,7 +348,9 @@ const trees = (() => {
         ? `M ${turn(middles[node], far - 6)} L ${turn(middles[node], 6)}`
         : bracket(middles[head], middles[node], out(node), turn);
       const tip = `M ${turn(middles[node], 0)} L ${turn(middles[node] - 3.5, 7)} L ${turn(middles[node] + 3.5, 7)} Z`;
-      return shape("g", { class: isRoot ? `${kind} root` : kind, "data-node": node, opacity: 0.3 + 0.7 * share },
+      const known = { "data-node": node, "data-share": share, opacity: 0.3 + 0.7 * share };
+      return shape("g", { class: isRoot ? `${kind} root` : kind, ...known },
+        shape("path", { class: "hit", d: line }),
         shape("path", { class: "line", d: line, "stroke-width": 1 + 1.4 * share }),
         shape("path", { class: "tip", d: tip }),
         isRoot && shape("text", { x, y, dy: "0.3em" }, "root"));
@@ -380,5 +395,5 @@ const trees = (() => {
     return element;
   }
 
-  return { parsed, overSentences, overWords, heatMap, make };
+  return { parsed, overSentences, overWords, remark, make, shape };
 })();
