@@ -1,7 +1,7 @@
 """Tables that are measured on data or on trained models: each leaves a file beside the results of the runs."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -10,25 +10,37 @@ from treetext.corpora import describe
 from treetext.models import load_model
 from treetext.reproduce._markdown import NOT_RUN, markdown
 from treetext.reproduce._plan import PAIRS, SOURCES, SPEED, STATISTICS, Run
-from treetext.reproduce._runs import Places, do, machine, read, recipe_of, write
+from treetext.reproduce._runs import Places, do, machine, read, recipe_of, result_of, write
+from treetext.reproduce._trees import (
+    DOCUMENT_RUNS,
+    SENTENCE_RUN,
+    document_trees,
+    sentence_trees,
+    shown_documents,
+    shown_tables,
+)
 from treetext.training import load_recipe, open_corpus
 
 Say = Callable[[str], object]
+SPEED_RUNS = {kind: Run(f"snli/ours-{kind}", 1) for kind in PAIRS}
 
 
 class Measure(NamedTuple):
-    """How a table is got and shown."""
+    """How a table is got and shown, and of which models."""
 
     title: str
+    runs: Sequence[Run]
     measure: Callable[[Places, Say], dict[str, Any]]
     shown: Callable[[Places], str]
 
 
 def take(name: str, places: Places, say: Say) -> None:
-    """Measure, unless that is done."""
-    if _saved(name, places) is None:
+    """Measure, unless that is done with all models that there are."""
+    of = [run.name for run in MEASURES[name].runs if result_of(run, places) is not None]
+    saved = _saved(name, places)
+    if saved is None or saved["of"] != of:
         found = MEASURES[name].measure(places, say)
-        write(places.results / f"{name}.json", {**found, "machine": machine()})
+        write(places.results / f"{name}.json", {**found, "of": of, "machine": machine()})
 
 
 def _saved(name: str, places: Places) -> dict[str, Any] | None:
@@ -66,11 +78,10 @@ def _statistics_shown(places: Places) -> str:
 def _speed(places: Places, say: Say) -> dict[str, Any]:
     """Seconds for each test pair alone, the four models in turns."""
     models = {}
-    for kind in PAIRS:
-        run = Run(f"snli/ours-{kind}", 1)
+    for kind, run in SPEED_RUNS.items():
         do(run, places, say)
-        models[kind] = load_model(places.models / run.name).eval()
-    corpus = open_corpus(recipe_of(Run("snli/ours-none", 1), places).data)
+        models[kind] = load_model(places.models / run.name)
+    corpus = open_corpus(recipe_of(SPEED_RUNS["none"], places).data)
     rows = corpus.rows["test"].tolist()
     pairs = [corpus.encoded.document(row) for row in rows]
     say(f"{len(pairs):,} pairs, one at a time")
@@ -105,6 +116,20 @@ def _speed_shown(places: Places) -> str:
 
 
 MEASURES = {
-    "statistics": Measure("Data sets", _statistics, _statistics_shown),
-    "snli-speed": Measure("Speed: seconds an instance of SNLI's test set", _speed, _speed_shown),
+    "statistics": Measure("Data sets", (), _statistics, _statistics_shown),
+    "sentence-trees": Measure(
+        "Trees of words: SNLI's test sentences",
+        [SENTENCE_RUN],
+        sentence_trees,
+        lambda places: shown_tables(_saved("sentence-trees", places)),
+    ),
+    "document-trees": Measure(
+        "Trees of sentences: test documents",
+        list(DOCUMENT_RUNS.values()),
+        document_trees,
+        lambda places: shown_documents(_saved("document-trees", places)),
+    ),
+    "snli-speed": Measure(
+        "Speed: seconds an instance of SNLI's test set", list(SPEED_RUNS.values()), _speed, _speed_shown
+    ),
 }
