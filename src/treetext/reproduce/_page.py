@@ -82,7 +82,7 @@ def _recovery(table: Table, places: Places) -> str:
             cells = [
                 spread([100 * each[level]["found"][of] for each in found])
                 + f" (chance {100 * found[0][level]['chance'][of]:.1f})"
-                for of in ("directed", "undirected", "roots")
+                for of in ("heads", "arcs", "roots")
             ]
             rows.append([f"{title}: {level}", *cells])
     return "\nGold arcs in the induced trees, in percent:\n\n" + markdown(
