@@ -5,7 +5,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python -m
 INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help setup demo demo-debates test test-slow docs bench bench-training format clean
+.PHONY: help setup demo demo-debates test test-slow docs browser bench bench-training bench-analysis format clean
 
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
@@ -28,15 +28,24 @@ test: setup  ## lint, types, tests and doctests
 test-slow: setup  ## the tests that take minutes
 	$(RUN) pytest -m slow || [ $$? -eq 5 ]  # 5: there are none
 
-docs: setup  ## build the documentation, strictly, into site/ (read site/index.html)
+docs: setup  ## build the documentation, strictly, into site/
 	.venv/bin/python docs/figures.py
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@echo "To read it, open in a browser: site/index.html"
+
+browser:  ## install the browser that tests look at pages with: Debian's chromium, by apt-get, as root
+	@echo "Installing Debian's chromium by apt-get. Without a browser, the tests of pages are skipped."
+	apt-get update
+	apt-get install --yes chromium
 
 bench: .venv/bench  ## compare accuracy, speed and memory with other libraries, into docs/benchmarks.md
 	.venv/bin/python benchmarks/trees.py | tee docs/benchmarks.md
 
 bench-training: setup  ## speed and memory of training, into docs/training-speed.md
 	.venv/bin/python benchmarks/training.py | tee docs/training-speed.md
+
+bench-analysis: setup  ## speed of the analysis of trees, into docs/analysis-speed.md
+	.venv/bin/python benchmarks/analysis.py | tee docs/analysis-speed.md
 
 format: setup  ## format the code and apply safe fixes
 	$(RUN) ruff format .

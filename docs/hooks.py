@@ -14,7 +14,8 @@ COMMANDS = "<!-- commands -->"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """The help texts, where a page asks for them."""
+    """The help texts, where a page asks for them; and a name for blocks with prompts, by which these stand out."""
+    markdown = markdown.replace("```python\n>>>", "```pycon\n>>>")
     return markdown.replace(COMMANDS, commands()) if COMMANDS in markdown else markdown
 
 

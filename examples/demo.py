@@ -15,7 +15,7 @@ from treetext import load_model, train
 from treetext.analysis import analyse, bag_of_words, gold_recovery, majority
 from treetext.models import Classifier
 from treetext.show import draw, report
-from treetext.training import Corpus, load_recipe, new_model, open_corpus
+from treetext.training import Corpus, Recipe, load_recipe, new_model, open_corpus
 from treetext.trees import Tree
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
@@ -47,15 +47,15 @@ def main() -> None:
     if corpus.encoded.sentence_heads(int(corpus.rows["test"][0])) is not None:
         show_recovery(model, corpus)
     show_document(model, corpus)
+    show_next(options.out, recipe)
     write_report(model, corpus, Path(options.out) / "report.html")
-    show_next(options.out, recipe.name, options.data)
 
 
 def show_scores(model: Classifier, corpus: Corpus) -> None:
     console.rule("Test accuracy, in percent")
     table = Table("classifier", "accuracy", box=None, pad_edge=False)
     for name, accuracy in (
-        ("the majority class", majority(corpus)),
+        ("the most frequent class of the training data", majority(corpus)),
         ("bag of words (logistic regression)", bag_of_words(corpus)),
         ("treetext, trees of words and sentences", model.about["scores"]["test"]),
     ):
@@ -102,14 +102,6 @@ def show_document(model: Classifier, corpus: Corpus) -> None:
     )
 
 
-def write_report(model: Classifier, corpus: Corpus, path: Path) -> None:
-    """Scores, statistics and all trees, to look at in a browser."""
-    console.rule("Report")
-    path.write_text(report(model, corpus, tables=analyse(model, corpus).tables()), encoding="utf-8")
-    console.print(f"Scores, statistics and trees are in {path}. To see them, open in a browser:\n", soft_wrap=True)
-    console.print(f"  {path.resolve().as_uri()}\n", soft_wrap=True)
-
-
 def _side_by_side(what: str, induced: Tree | None, gold: Tree | None, names: list[str]) -> None:
     trees = [("induced", induced), ("gold", gold)]
     console.print(
@@ -121,18 +113,28 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def show_next(out: str, recipe: str, data: str | None) -> None:
-    where = f" --data {data}" if data else ""
+def show_next(out: str, recipe: Recipe) -> None:
+    data = f" --data {recipe.data.path}" if recipe.data.path else ""
+    other = "feedforward" if recipe.model.words.encoder == "bilstm" else "bilstm"
     console.rule("What next")
     console.print(f"The model is in {out}; its card is {out}/README.md. Try:\n", soft_wrap=True)
     for command in (
         f".venv/bin/treetext evaluate {out}",
         f".venv/bin/treetext report {out}",
         f"echo 'Some text. More of it.' | .venv/bin/treetext parse {out} -",
-        f".venv/bin/treetext train {recipe}{where} --set model.words.encoder=bilstm --out models/bilstm",
+        f".venv/bin/treetext train {recipe.name}{data} --set model.words.encoder={other} --out models/{other}",
         ".venv/bin/treetext recipes",
     ):
         console.print(f"  {command}", soft_wrap=True)
+    console.print()
+
+
+def write_report(model: Classifier, corpus: Corpus, path: Path) -> None:
+    """Scores, statistics and all trees, to look at in a browser."""
+    console.rule("Report")
+    path.write_text(report(model, corpus, tables=analyse(model, corpus).tables()), encoding="utf-8")
+    console.print(f"Scores, statistics and trees are in {path}. To see them, open in a browser:\n", soft_wrap=True)
+    console.print(f"  {path.resolve().as_uri()}\n", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,15 @@
-"""Every block of code in the documentation runs; the site is built strictly, and needs nothing from elsewhere."""
+"""Every block of code in the documentation and the README runs; the site is built strictly, and needs no network.
+
+The blocks of a page run in their order, in an empty directory:
+
+- Blocks with a title are files of that name, written there before anything runs.
+- Python blocks run as they are, with the names of those before; where they have ``>>>``, as doctests.
+- Console blocks are lines of ``$ treetext …``, which run in this process, each to the end and with the real data and
+  models of the page; ``echo`` or ``printf`` before it and ``> file`` after it do what a shell would. Where output is
+  shown, it is compared. ``make`` and ``pip`` do not run here: `make test` has just done what they do.
+- Trainings are made small: that is all that is changed. A page that goes on from the model of the first page finds it.
+- Text blocks, without a title, are for human eyes.
+"""
 
 import doctest
 import importlib.util
@@ -15,11 +26,15 @@ from typing import NamedTuple
 import pytest
 
 from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, invoke
+from tests.show.browser import Browser, needs_chromium
 from treetext.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+README, FIRST = "../README.md", "index.md"
+READERS_OWN = {"reviews.csv": ("howto/data.md", "reviews.csv"), "treebank.conllu": ("howto/trees.md", "two.conllu")}
+"""Files that the README speaks of, and which files of which pages stand for them."""
 PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show")
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 TRAIN = 'train("hidden-trees/both", '
@@ -57,14 +72,19 @@ def models(tmp_path_factory):
     return place
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
+@pytest.mark.parametrize("page", [page for page in [*PAGES, README] if blocks(page)])
 def test_every_block_runs(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TREETEXT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "100")
     found = blocks(page)
-    if any("models/first" in block.code for block in found) and page != "index.md":
+    if any("models/first" in block.code for block in found) and page not in (FIRST, README):
         (tmp_path / "models").symlink_to(request.getfixturevalue("models"))
+    if page == README:
+        (tmp_path / "examples").symlink_to(ROOT / "examples")
+        for name, (other, file) in READERS_OWN.items():
+            [code] = [block.code for block in blocks(other) if block.file == file]
+            (tmp_path / name).write_text(code, encoding="utf-8")
     for block in found:
         if block.file:
             (tmp_path / block.file).write_text(block.code, encoding="utf-8")
@@ -85,8 +105,8 @@ def run_python(block, names):
         output = []
         runner.run(test, out=output.append, clear_globs=False)
         assert not runner.failures, "".join(output)
+        names.update(test.globs)
         return
-    # Small enough for a test, which is all that is changed.
     exec(compile(block.code.replace(TRAIN, f"{TRAIN}set=SMALLER, "), block.where, "exec"), names)
 
 
@@ -96,6 +116,8 @@ def run_console(block):
     assert commands, f"{block.where}: expected a command, as in $ treetext"
     for command in commands:
         line, _, expected = command.partition("\n")
+        if line.startswith(("make ", "pip ")):
+            continue
         printed = run_line(line, block.where)
         if expected.strip():
             difference = CHECKER.output_difference(doctest.Example(line, expected), printed, FLAGS)
@@ -140,7 +162,8 @@ def site(tmp_path_factory):
             pytest.skip(f"{needed} is not installed: pip install '.[docs]'")
     place = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    environment = {**os.environ, **nowhere, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return place
@@ -158,6 +181,20 @@ def test_the_site_loads_nothing_from_elsewhere(site):
     )
     for file in files:
         assert not loads.search(file.read_text(encoding="utf-8")), file
+
+
+@needs_chromium
+def test_somebody_reads_the_site_from_files(site, tmp_path):
+    with Browser(tmp_path / "profile") as browser:
+        for page in ("index", "mathematics", "statistics", "howto/data", "reference/trees"):
+            browser.open((site / f"{page}.html").as_uri())
+            assert browser.problems == [], "nothing is fetched from elsewhere, and nothing fails"
+            assert browser.run("document.documentElement.scrollWidth <= innerWidth"), page
+        browser.open((site / "index.html").as_uri())
+        browser.run("document.querySelector('input.md-search__input').focus()")
+        browser.call("Input.insertText", text="Grassmann")
+        browser.wait("document.querySelector('.md-search-result__link[href*=mathematics]')")
+        assert browser.problems == []
 
 
 def test_formulas_are_mathml(site):
@@ -185,7 +222,7 @@ def test_every_public_name_is_in_the_reference(site, package):
 def test_every_command_is_in_the_reference(site):
     page = html(site, "reference/command.md")
     names = [command.name or command.callback.__name__ for command in app.registered_commands]
-    assert len(names) >= 7
+    assert len(names) >= 10
     for name in names:
         assert f'id="treetext-{name}"' in page
         assert f"treetext {name} [OPTIONS]" in page

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.analysis.brute import all_trees
 from tests.analysis.conftest import make_model
-from tests.analysis.test_shapes import all_trees
 from treetext.analysis import ablate
 from treetext.analysis._ablation import Shuffled, best_tree, own_marginals, uniform_marginals
 from treetext.analysis._induced import Texts

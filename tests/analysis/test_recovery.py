@@ -1,34 +1,24 @@
-import itertools
-
 import numpy as np
 import pytest
 
+from tests.analysis.brute import all_trees, same_as
 from treetext.analysis import bag_of_words, gold_recovery, majority
-from treetext.analysis._recovery import Pair, shares
+from treetext.analysis._recovery import chance
 from treetext.corpora import Data, HiddenTrees
 from treetext.text import BadInput
 from treetext.training import load_recipe, new_model, open_corpus
-from treetext.trees import Tree
-
-
-def all_trees(n):
-    for heads in itertools.product(range(-1, n), repeat=n):
-        try:
-            yield Tree.from_heads(heads).heads
-        except ValueError:
-            continue
 
 
 @pytest.mark.parametrize("gold", [(-1, 0), (1, -1, 1), (-1, 0, 1), (1, 2, -1, 2)])
 def test_chance_is_the_mean_over_all_trees(gold):
-    found = [shares([Pair(gold, tree)]) for tree in all_trees(len(gold))]
-    for i in range(3):
-        assert np.mean([each["found"][i] for each in found]) == pytest.approx(found[0]["chance"][i])
+    found = [same_as([gold], [tree.heads]) for tree in all_trees(len(gold))]
+    assert np.mean(found, axis=0).tolist() == pytest.approx(chance(np.array([len(gold), 1])))
 
 
-def test_shares_of_two_trees():
-    found = shares([Pair((-1, 0, 1), (1, -1, 1)), Pair((-1, 0), (-1, 0)), Pair((-1,), (-1,))])["found"]
-    assert found == pytest.approx((3 / 5, 3 / 3, 1 / 2))  # one tree is turned round; a single node counts for nothing
+def test_chance_of_trees_of_several_sizes():
+    pairs = [(a, b, c, d) for a in all_trees(2) for b in all_trees(2) for c in all_trees(3) for d in all_trees(3)]
+    found = [same_as([a.heads, c.heads], [b.heads, d.heads]) for a, b, c, d in pairs]
+    assert np.mean(found, axis=0).tolist() == pytest.approx(chance(np.array([2, 3])))
 
 
 @pytest.fixture
@@ -37,16 +27,19 @@ def corpus(tmp_path, monkeypatch):
     return open_corpus(Data(format="hidden-trees", hidden_trees=HiddenTrees(train=600, dev=30, test=30)))
 
 
-def test_of_an_untrained_model_words_and_sentences_are_compared(corpus):
+def test_words_and_sentences_are_compared(corpus):
     model = new_model(load_recipe("hidden-trees/both"), corpus)
     found = gold_recovery(model, corpus)
     assert set(found) == {"words", "sentences"}
-    gold = [corpus.encoded.sentence_heads(row).tolist() for row in corpus.rows["test"].tolist()]
-    trees = [
-        parsed.tree.heads for parsed in model.parse([corpus.encoded.document(r) for r in corpus.rows["test"].tolist()])
-    ]
-    right = [a == b for pair in zip(gold, trees, strict=True) for a, b in zip(*pair, strict=True)]
-    assert found["sentences"]["found"].directed == pytest.approx(np.mean(right))
+    rows = corpus.rows["test"].tolist()
+    parsed = model.parse([corpus.encoded.document(row) for row in rows])
+    gold = [corpus.encoded.sentence_heads(row).tolist() for row in rows]
+    assert found["sentences"]["found"] == pytest.approx(same_as(gold, [document.tree.heads for document in parsed]))
+    gold = []
+    for row in rows:
+        gold += np.split(corpus.encoded.heads(row), np.cumsum(corpus.encoded.lengths(row))[:-1])
+    trees = [sentence.tree.heads for document in parsed for sentence in document.sentences]
+    assert found["words"]["found"] == pytest.approx(same_as([heads.tolist() for heads in gold], trees))
 
 
 def test_levels_without_trees_are_left_out(corpus):

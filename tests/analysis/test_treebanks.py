@@ -1,9 +1,10 @@
 import json
 import tarfile
-from itertools import combinations, product
+from itertools import combinations
 
 import pytest
 
+from tests.analysis.brute import all_trees
 from tests.analysis.treebanks import gum, row, sentence, unit, units, write
 from treetext.analysis import read_treebank
 from treetext.analysis._discourse import joined
@@ -198,14 +199,6 @@ def test_other_broken_gum(tmp_path):
     assert "a second file for GUM_a; expected one" in refused(folder)
     write(tmp_path / "c" / "own.conllu", RAIN)
     assert "expected the files dep/*.conllu and rst/dependencies/*.rsd" in refused(tmp_path / "c", format="gum")
-
-
-def all_trees(n):
-    for heads in product(range(-1, n), repeat=n):
-        try:
-            yield Tree.from_heads(heads)
-        except ValueError:
-            continue
 
 
 def test_joined_units_always_make_a_tree():

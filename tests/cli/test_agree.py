@@ -25,7 +25,10 @@ def test_table(model, conllu):
         assert f"\n{row} " in printed
     assert "nodes at depth 2, %" in printed
     assert "the paper" not in printed
-    assert "untrained" not in invoke("agree", model, conllu, "--no-untrained").stdout
+    twice = invoke("agree", model, conllu, "--models", model).stdout
+    [line] = [line for line in twice.splitlines() if line.startswith(str(model))]
+    [own] = [line for line in twice.splitlines() if line.startswith("this model ")]
+    assert line.removeprefix(str(model)).split() == own.removeprefix("this model").split()
 
 
 def test_json_and_trees(model, documents, tmp_path):
@@ -40,6 +43,7 @@ def test_json_and_trees(model, documents, tmp_path):
     assert records[-1]["heads"] == list(parsed.tree.heads)
     without = invoke("agree", model, documents, "--no-punctuation", "--json", "--out", out)
     assert json.loads(without.stdout)["levels"]["words"]["trees"] == 4
+    assert json.loads(without.stdout)["levels"]["words"] != result["levels"]["words"]
     assert [json.loads(line)["counted"] for line in out.read_text().splitlines()] == [2, 2, 2, 2, 2, 2]
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 
 from tests.cli.running import CORPUS, OWN_SETTINGS, invoke, options, refusal
 from treetext.analysis import FIGURES
@@ -29,9 +30,23 @@ def test_tables(model):
     height = found["words"]["figures"]["model"]["height"]
     [line, _] = [line for line in printed.splitlines() if line.startswith("height ")]
     assert line.split()[1:5] == [f"{height['value']:.2f}", f"{height['low']:.2f}", "to", f"{height['high']:.2f}"]
+    accuracy = found["accuracy"]
+    bounds = f"{100 * accuracy['low']:.1f} to {100 * accuracy['high']:.1f}"
+    summary = f"hidden-trees, test: 30 texts, accuracy {100 * accuracy['value']:.1f} (95% interval {bounds})\n"
+    assert printed.startswith(summary)
     assert "The root has depth 1." in printed
     assert "Does the tree matter?" not in printed
     assert "Does the tree matter?" in invoke("analyse", model, *QUICK).stdout
+
+
+def test_narrow_terminals(model, monkeypatch):
+    """Columns that do not fit are printed below, beside the names of the rows once more."""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    for width, parts in ((80, 2), (200, 1)):
+        monkeypatch.setenv("COLUMNS", str(width))
+        printed = re.sub(r"\x1b\[[\d;]*m", "", invoke("analyse", model, *QUICK).stdout)
+        assert max(map(len, printed.splitlines())) <= width
+        assert len(re.findall("(?m)^vacuous: all hang from one node, % ", printed)) == 2 * parts
 
 
 def test_several_models(model):
@@ -59,5 +74,9 @@ def test_refusals(model, pair_model, reviews, tmp_path):
     other = refusal("analyse", model, "--models", pair_model)
     assert "a model of pairs, but hidden-trees has documents" in other
     assert "no such directory" in refusal("analyse", model, "--models", tmp_path / "nowhere")
-    assert not (tmp_path / "out.json").exists()
+    assert "nowhere: no such directory" in refusal("analyse", tmp_path / "nowhere", "--out", tmp_path / "out.json")
+    assert "no column called 'premise'" in refusal("analyse", pair_model, reviews, "--out", tmp_path / "out.json")
+    assert not list(tmp_path.glob("out.json*")), "nothing is left behind"
     assert "No such file" in refusal("analyse", model, "--out", tmp_path / "no" / "out.json")
+    assert "a directory; expected a file to write" in refusal("analyse", model, "--out", tmp_path)
+    assert refusal("analyse", model, reviews).endswith("expected no path, or --set data.format=tsv")

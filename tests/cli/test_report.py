@@ -16,6 +16,7 @@ def test_a_report_of_the_test_data(model, tmp_path):
     assert out.resolve().as_uri() in done.stdout
     page = out.read_text()
     assert len(data(page)["documents"]) == 30
+    assert str(tmp_path) not in page
     assert f"{100 * load_model(model).about['scores']['test']:.1f}%" in page
     for expected in ("Trees of words", "Trees of sentences", "random trees", "Does the tree matter?", "Dev accuracy"):
         assert expected in page
@@ -40,6 +41,8 @@ def test_pairs_and_files(pair_model, pair_file, tmp_path):
     page = out.read_text()
     found = data(page)["documents"]
     assert len(found) == 62
+    assert {document["name"].partition(", ")[0] for document in found} == {"pairs.csv"}
+    assert str(tmp_path) not in page, "folders of this machine are nobody's business"
     assert sorted(document["sentences"] for document in found)[:2] == [0, 1]
     assert "2 without words" in page
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pty
+import re
 import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ import pytest
 
 from tests.cli.running import command, environment, invoke, refusal, run
 from treetext.models import load_model
+from treetext.show import draw_parsed
 from treetext.trees import Tree
 
 TEXTS = [
@@ -132,6 +134,18 @@ def test_dot_has_a_graph_for_each_text(model):
     )
 
 
+def test_drawings_in_pipes_and_files_have_no_colours_and_nothing_is_cut(model, tmp_path, monkeypatch):
+    long = " ".join(f"w{i}" for i in range(200))
+    monkeypatch.setenv("COLUMNS", "20")
+    printed = invoke("parse", model, "--format", "drawing", stdin=f"{TEXTS[0]}\n{long}\n").stdout
+    expected = [draw_parsed(parsed) for parsed in load_model(model).parse([TEXTS[0], long])]
+    assert printed == "".join(f"{each}\n\n" for each in expected)
+    assert "\x1b" not in printed
+    assert "…" not in printed
+    invoke("parse", model, "--format", "drawing", "--out", tmp_path / "trees.txt", stdin=f"{TEXTS[0]}\n{long}\n")
+    assert (tmp_path / "trees.txt").read_text() == printed
+
+
 def test_output_file_appears_when_it_is_whole(model, tmp_path):
     out = tmp_path / "trees.jsonl"
     done = invoke("parse", model, "--out", out, stdin=LINES)
@@ -174,20 +188,27 @@ def test_a_pipe_that_closes_early_is_no_error(model):
 
 def test_on_a_terminal_people_see_tables_and_drawings(model, tmp_path):
     (tmp_path / "texts.txt").write_text(f"{TEXTS[0]}\n{'long ' * 100}\n")
-    with ThreadPoolExecutor() as both:
-        labels, trees = both.map(_on_a_terminal, ("predict", "parse"), [model] * 2, [tmp_path / "texts.txt"] * 2)
+    commands = [("predict", {}), ("parse", {}), ("parse", {"COLUMNS": "24", "TERM": "xterm-256color", "NO_COLOR": ""})]
+    with ThreadPoolExecutor() as several:
+        labels, trees, narrow = several.map(lambda each: _on_a_terminal(each, model, tmp_path / "texts.txt"), commands)
     assert labels[0].split() == ["label", "probability", "text"]
     assert labels[1].endswith(TEXTS[0])
     assert labels[2].endswith("…")
     assert max(map(len, labels)) <= 100
     assert any("── " in line for line in trees)
     assert "1. one sentence here ." in trees
+    assert not any("\x1b" in line for line in trees), "a terminal without colours"
+    assert any("\x1b[1m" in line for line in narrow)
+    drawn = [re.sub(r"\x1b\[\d+m", "", line) for line in narrow if re.search(r"\(\d\.\d\d\)", line)]
+    assert len(drawn) > 100
+    assert max(map(len, drawn)) == 24
 
 
-def _on_a_terminal(*arguments):
+def _on_a_terminal(command_and_settings, *arguments):
     ours, theirs = pty.openpty()
-    environ = environment(TERM="dumb", COLUMNS="100")
-    with subprocess.Popen(command(*arguments), stdout=theirs, stderr=subprocess.PIPE, env=environ) as process:
+    name, settings = command_and_settings
+    environ = environment(**{"TERM": "dumb", "COLUMNS": "100", **settings})
+    with subprocess.Popen(command(name, *arguments), stdout=theirs, stderr=subprocess.PIPE, env=environ) as process:
         os.close(theirs)
         shown = b""
         try:
@@ -198,4 +219,5 @@ def _on_a_terminal(*arguments):
         assert process.stderr.read() == b""
     os.close(ours)
     assert process.returncode == 0
+    shown = shown.removesuffix(b"\x1b[0m")  # the farewell of colorama, which some libraries start where it is installed
     return [line.rstrip() for line in shown.decode().splitlines()]

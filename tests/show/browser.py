@@ -6,8 +6,17 @@ import os
 import shutil
 import subprocess
 
+import pytest
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 KEYS = {"Enter": ("\r", 13), "Tab": ("", 9), "ArrowRight": ("", 39), "ArrowDown": ("", 40), "Escape": ("", 27)}
+
+
+# With TREETEXT_BROWSER=required, tests fail where there is none.
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None and os.environ.get("TREETEXT_BROWSER") != "required",
+    reason="no Chromium here; on Debian: apt-get install chromium",
+)
 
 
 class Browser:
@@ -18,6 +27,7 @@ class Browser:
         self.number, self.events = 0, []
 
     def __enter__(self):
+        assert CHROMIUM, "no Chromium here, and TREETEXT_BROWSER=required; on Debian: apt-get install chromium"
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
 

@@ -11,7 +11,7 @@ from tests.show.making import LABELS, NASTY, documents, evaluation, parsed
 from treetext.analysis import Table
 from treetext.models import Weights
 from treetext.show import Document, report_page
-from treetext.show._documents import likely_heads
+from treetext.show._documents import packed, percents
 from treetext.show._tables import cell
 
 
@@ -74,7 +74,7 @@ def test_all_text_is_escaped(nasty):
     data = embedded(page)
     assert data["labels"] == LABELS
     assert data["documents"][0]["name"] == made[0].name
-    assert [sentence["words"].split("\n") for sentence in content(data, 0)["sentences"]] == NASTY
+    assert [sentence["words"] for sentence in content(data, 0)["sentences"]] == NASTY
 
 
 def test_nothing_comes_from_outside(nasty):
@@ -83,7 +83,10 @@ def test_nothing_comes_from_outside(nasty):
         for name in ("src", "href", "action", "data"):
             assert attributes.get(name, "#").startswith(("#", "data:")), (tag, attributes)
     assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", page)
-    assert "default-src 'none'" in page
+    [policy] = [a["content"] for tag, a in Reader(page).tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    assert not any("style" in attributes for _, attributes in Reader(page).tags)
 
 
 def test_trees_are_those_of_the_model(nasty):
@@ -92,14 +95,34 @@ def test_trees_are_those_of_the_model(nasty):
     assert found["heads"] == list(document.parsed.tree.heads)
     for given, sentence in zip(found["sentences"], document.parsed.sentences, strict=True):
         assert given["heads"] == list(sentence.tree.heads)
-        assert given["projective"] == sentence.tree.projective
+        assert given["weights"]["roots"] == np.rint(100 * sentence.weights.roots).tolist()
+        assert given["weights"]["arcs"] == np.rint(100 * sentence.weights.arcs).tolist()
     assert "gold" not in found
 
 
-def test_likely_heads():
+def test_the_likeliest_heads_are_kept():
     arcs = np.array([[0, 0.004, 0.2], [0.5, 0, 0.3], [0.25, 0.1, 0]], np.float32)
     roots = np.array([0.25, 0.896, 0.5], np.float32)
-    assert likely_heads(Weights(arcs, roots)) == [[1, 50, -1, 25, 2, 25], [-1, 90, 2, 10], [-1, 50, 1, 30, 0, 20]]
+    whole = [[25, 90, 50], [0, 0, 20], [50, 0, 30], [25, 10, 0]]
+    assert percents(Weights(arcs, roots), None).tolist() == percents(Weights(arcs, roots), 8).tolist() == whole
+    assert percents(Weights(arcs, roots), 2).tolist() == [[25, 90, 50], [0, 0, 0], [50, 0, 30], [0, 10, 0]]
+
+
+def test_fewer_marginals_before_fewer_documents():
+    chance = np.random.default_rng(0)
+    made = documents(8, lambda _: [["word"] * 30] * 2, chance)
+    room = 200_000
+    all_of_it = packed(made, LABELS, room)
+    assert (len(all_of_it.entries), all_of_it.kept) == (8, None)
+    size = sum(map(len, all_of_it.contents))
+    fewer = packed(made, LABELS, size)
+    assert (len(fewer.entries), fewer.kept) == (8, 8)
+    few = packed(made, LABELS, size // 4)
+    assert few.kept == 1
+    assert 8 > len(few.entries) == len(few.contents) > 0
+    page = report_page(evaluation(made), made)
+    assert "likeliest heads" not in page
+    assert embedded(page)["packed"] == all_of_it.contents
 
 
 def test_scores_and_accessible_tables(nasty):
@@ -108,7 +131,9 @@ def test_scores_and_accessible_tables(nasty):
     tables = [tag for tag, _ in read.tags].count("table")
     assert tables == [tag for tag, _ in read.tags].count("caption") >= 5
     assert all("scope" in attributes for tag, attributes in read.tags if tag == "th")
-    assert all("aria-label" in attributes for tag, attributes in read.tags if tag == "svg")
+    drawings = [attributes for tag, attributes in read.tags if tag == "svg"]
+    parts = [attributes for attributes in drawings if attributes.get("overflow") == "visible"]  # of other drawings
+    assert all({"aria-label", "aria-hidden"} & set(each) for each in drawings if each not in parts)
     assert [attributes["lang"] for tag, attributes in read.tags if tag == "html"] == ["en"]
     ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -122,7 +147,7 @@ def test_a_model_without_trees():
     page = report_page(evaluation(made), made)
     assert "this model has no trees" in page
     assert 'name="tree"' not in page
-    assert content(embedded(page), 0) == {"sentences": [{"words": "a\nb"}]}
+    assert content(embedded(page), 0) == {"sentences": [{"words": ["a", "b"]}]}
 
 
 def test_five_hundred_documents_stay_below_five_megabytes():
@@ -135,12 +160,13 @@ def test_five_hundred_documents_stay_below_five_megabytes():
     assert len(page.encode()) < 5_000_000
     data = embedded(page)
     assert len(data["documents"]) == len(data["packed"]) == 500
-    large = [*small, *small, *small]
+    large = small * 6
     page = report_page(evaluation(large), large)
     assert len(page.encode()) < 5_000_000
     shown = len(embedded(page)["documents"])
-    assert 500 < shown < 1500
-    assert f"{shown:,} of the 1,500 texts, drawn by chance, as many as this file has room for." in page
+    assert 1000 < shown < 3000
+    assert f"{shown:,} of the 3,000 texts, drawn by chance, as many as this file has room for." in page
+    assert "of each word only the likeliest head has its marginal here" in page
 
 
 @pytest.mark.parametrize(

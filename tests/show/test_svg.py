@@ -1,11 +1,13 @@
+import json
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from spacy import displacy
 
 from tests.show.making import NASTY, random_tree, random_weights
 from treetext.models import Weights
-from treetext.show import document_svg, heat_map, sentence_svg
+from treetext.show import arcs_svg, document_svg, heat_map, sentence_arcs, sentence_svg
 from treetext.show._svg import arc_levels
 from treetext.trees import Tree
 
@@ -26,12 +28,31 @@ def texts(drawing):
 def test_sentence_arcs_are_those_of_displacy():
     drawing = ET.fromstring(sentence_svg(WORDS, TREE, WEIGHTS))
     arrows = [group for group in drawing.iter(f"{S}g") if group.get("class") == "displacy-arrow"]
-    assert [arrow.get("opacity") for arrow in arrows] == ["0.60", "1.00", "0.92"]
+    assert [arrow.get("opacity") for arrow in arrows] == ["0.65", "1.00", "0.93"]
     assert [text.split() for text in texts(drawing)] == [
         ["the"], ["old"], ["dog"], ["sleeps", "root"], ["0.50"], ["1.00"], ["0.90"]
     ]  # fmt: skip
     assert sentence_svg(WORDS, TREE, WEIGHTS) == sentence_svg(WORDS, TREE, WEIGHTS)
     assert sentence_svg(WORDS, TREE) != sentence_svg(WORDS[::-1], TREE)
+
+
+def test_plain_dictionaries_of_displacy():
+    made = sentence_arcs(WORDS, TREE, WEIGHTS)
+    assert [word["text"] for word in made["words"]] == WORDS
+    assert [(arc["start"], arc["end"], arc["dir"], arc["label"]) for arc in made["arcs"]] == [
+        (0, 2, "left", "0.50"), (1, 2, "left", "1.00"), (2, 3, "left", "0.90")
+    ]  # fmt: skip
+    assert arcs_svg(made) == sentence_svg(WORDS, TREE, WEIGHTS)
+    assert arcs_svg(json.loads(json.dumps(made))) == arcs_svg(made), "nothing but what JSON has"
+    theirs = displacy.render(made, manual=True, jupyter=False)
+    assert theirs.count('class="displacy-arrow"') == arcs_svg(made).count('class="displacy-arrow"')
+    # Of a parser: any labels, and tags that say something else.
+    parse = {
+        "words": [{"text": "Trees", "tag": "NOUN"}, {"text": "grow", "tag": "VERB"}],
+        "arcs": [{"start": 0, "end": 1, "label": "nsubj", "dir": "left"}],
+    }
+    drawing = ET.fromstring(arcs_svg(parse))
+    assert [text.split() for text in texts(drawing)] == [["Trees", "NOUN"], ["grow", "VERB"], ["nsubj"]]
 
 
 def test_a_document_tree_has_an_arc_for_each_sentence_and_its_whole_text():
@@ -55,7 +76,7 @@ def test_heat_map_cells():
     assert "dog → the: 0.500" in titles
     opacity = [float(node.get("fill-opacity", 0)) for node in drawing.iter(f"{S}rect")][1:]
     assert opacity == pytest.approx(
-        [0.04 + 0.96 * share for share in np.vstack([WEIGHTS.roots, WEIGHTS.arcs]).ravel()], abs=1e-3
+        [0.55 * (0.05 + 0.95 * share) for share in np.vstack([WEIGHTS.roots, WEIGHTS.arcs]).ravel()], abs=1e-3
     )
 
 
@@ -77,14 +98,14 @@ def test_right_to_left():
     assert places == sorted(places, reverse=True)
 
 
-def test_arcs_over_the_same_place_have_levels_of_their_own():
+def test_arcs_over_the_same_place_share_a_level_only_with_those_of_their_head():
     chance = np.random.default_rng(3)
     for _ in range(50):
         tree = random_tree(chance, 9)
         levels = arc_levels(tree)
         for place in range(8):
-            over = [level for (head, node), level in levels.items() if min(head, node) <= place < max(head, node)]
-            assert len(over) == len(set(over))
+            over = {(arc[0], level) for arc, level in levels.items() if min(arc) <= place < max(arc)}
+            assert len(over) == len({level for _, level in over})
 
 
 def test_large_trees():

@@ -64,8 +64,8 @@ def test_a_parsed_text():
     found = draw_parsed(parsed([["Trees", "grow"], ["Slowly"]], labels=["good", "bad"]))
     lines = found.splitlines()
     assert lines[0] == "good (0.900)"
-    assert any(re.fullmatch(r"(└── )?1\. Trees grow \d\.\d\d", line) for line in lines)
-    assert lines[-2:] == ["2. Slowly", "Slowly 1.00"]
+    assert any(re.fullmatch(r"(└── )?1\. Trees grow \(\d\.\d\d\)", line) for line in lines)
+    assert lines[-2:] == ["2. Slowly", "Slowly (1.00)"]
     assert "\x1b" not in found
     coloured = draw_parsed(parsed([["Trees", "grow"], ["Slowly"]], labels=["good", "bad"]), color=True)
     assert re.sub(r"\x1b\[\d+m", "", coloured) == found != coloured

@@ -29,27 +29,37 @@ def test_of_all_trees(kind, single_root, n):
         assert float(kind(arcs, roots, single_root=single_root).margin()) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("single_root", [True, False])
-def test_of_the_two_best_of_larger_trees(single_root):
+@pytest.mark.parametrize(("kind", "single_root"), KINDS)
+def test_of_the_two_best_of_larger_trees(kind, single_root):
     """Nested cycles: each node is drawn to its neighbours, and pairs to pairs."""
     random = torch.Generator().manual_seed(0)
     lengths = torch.tensor([20, 13, 7, 20])
     place = torch.arange(20.0)
     near = -((place[:, None] // 2 - place // 2).abs() + (place[:, None] // 4 - place // 4).abs() * 2)
-    arcs = (near * 3 + torch.randn(4, 20, 20, generator=random)).double()
-    roots = torch.randn(4, 20, generator=random).double() - 10
-    trees = NonProjectiveTrees(arcs, roots, lengths, single_root)
-    best, second = trees.top(2).log_probs
-    assert trees.margin().tolist() == pytest.approx((best - second).tolist(), abs=1e-9)
-    alone = NonProjectiveTrees(arcs[1, :13, :13], roots[1, :13], single_root=single_root)
-    assert alone.margin() == trees.margin()[1]
+    for scale in (0, 1, 3):
+        arcs = (near * scale + torch.randn(4, 20, 20, generator=random)).double()
+        roots = torch.randn(4, 20, generator=random).double() - 10
+        trees = kind(arcs, roots, lengths, single_root)
+        best, second = trees.top(2).log_probs
+        assert trees.margin().tolist() == pytest.approx((best - second).tolist(), abs=1e-9)
+        alone = kind(arcs[1, :13, :13], roots[1, :13], single_root=single_root)
+        assert alone.margin() == trees.margin()[1]
 
 
-def test_forbidden_arcs():
+@pytest.mark.parametrize(("kind", "single_root"), KINDS)
+def test_forbidden_arcs(kind, single_root):
     arcs = torch.tensor([[0.0, 1.0, -torch.inf], [-torch.inf, 0.0, 2.0], [-torch.inf, -torch.inf, 0.0]])
     roots = torch.tensor([0.0, -torch.inf, -torch.inf])
-    assert NonProjectiveTrees(arcs, roots).margin() == torch.inf, "there is only one tree"
+    assert kind(arcs, roots, single_root=single_root).margin() == torch.inf, "there is only one tree"
     arcs[0, 2] = 0.5
-    assert NonProjectiveTrees(arcs, roots).margin() == 1.5
+    assert kind(arcs, roots, single_root=single_root).margin() == 1.5
     with pytest.raises(ValueError, match="has no tree"):
-        NonProjectiveTrees(arcs, roots - torch.inf).margin()
+        kind(arcs, roots - torch.inf, single_root=single_root).margin()
+
+
+def test_shapes_and_types():
+    arcs, roots = torch.zeros(2, 3, 4, 4), torch.zeros(2, 3, 4)
+    for kind, single_root in KINDS:
+        found = kind(arcs, roots, single_root=single_root).margin()
+        assert (found.shape, found.dtype) == ((2, 3), torch.float32)
+        assert not found.any(), "all trees are equally good"

@@ -9,7 +9,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from treetext.analysis._bootstrap import Interval, intervals
-from treetext.analysis._induced import Texts, tree_levels
+from treetext.analysis._induced import Texts
+from treetext.analysis._sources import checked_levels
 from treetext.models import Classifier
 from treetext.nn import Replacement, replaced_marginals
 from treetext.training import Corpus
@@ -49,7 +50,7 @@ def ablate(
     another sequence (a sentence of words, a document of sentences) of the same length; ``best tree``, 1 for the arcs
     of the tree that a parse would give and 0 for all others.
     """
-    levels = tree_levels(model)
+    levels = checked_levels(model)
     targets = corpus.targets(model.labels)[corpus.rows[split]]
     words = int(corpus.encoded.sizes[corpus.rows[split]].mean()) + 1
     texts = Texts(model, corpus, split, max(1, min(MOST_DOCUMENTS, MOST_WORDS // words)))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from treetext.trees import ROOT, Tree
 
-PUNCTUATION = frozenset([".", ",", ":", "``", "''", "-LRB-", "-RRB-", "#", "HYPH", "NFP"])
+PUNCTUATION = frozenset([".", ",", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"])
 """The tags of punctuation."""
 
 ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}

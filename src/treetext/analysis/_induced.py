@@ -1,5 +1,6 @@
 """The trees that a model induces on all texts of a split, as arrays: no tree becomes an object of its own."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,14 +11,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from treetext.analysis._shapes import Forest
+from treetext.analysis._sources import tree_levels
 from treetext.models import Classifier, Scored, moved
 from treetext.nn import Composed
-from treetext.text import BadInput, LengthBatches
+from treetext.text import LengthBatches
 from treetext.training import Corpus
 from treetext.training._corpus import Batches, Progress
 from treetext.trees import PAD, TreeDistribution
 
-TREE_KINDS = ("projective", "nonprojective")
+BATCH = 32  # texts
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Induced:
 class Texts:
     """The texts of a split that a model can score, in batches of similar length: shortest first."""
 
-    def __init__(self, model: Classifier, corpus: Corpus, split: str, batch_size: int = 32) -> None:
+    def __init__(self, model: Classifier, corpus: Corpus, split: str, batch_size: int = BATCH) -> None:
         self.rows, counts = corpus.rows[split], corpus.encoded.sentence_counts
         whole = model.is_whole(counts[self.rows])
         self.documents = whole.nonzero()[0]
@@ -47,20 +49,10 @@ class Texts:
         self._collate = Batches(corpus, model.vocabulary, model.labels, model.batch)
         self._device = model.embedding.weight.device
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[tuple[Int[np.ndarray, "b"], Any]]:
         """Which of `documents` are in a batch, and its tensors."""
         for rows in self._batches:
             yield np.array([self._place[row] for row in rows]), moved(self._collate(rows), self._device)
-
-
-def tree_levels(model: Classifier) -> list[str]:
-    """The levels of a model that have trees; a refusal if there are none."""
-    kinds = {name: getattr(model.settings, name).attention for name in ("words", "sentences") if hasattr(model, name)}
-    found = [name for name, kind in kinds.items() if kind in TREE_KINDS]
-    if not found:
-        listed = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
-        raise BadInput(f"the model has no trees (attention of {listed}); expected {' or '.join(TREE_KINDS)} attention")
-    return found
 
 
 @torch.inference_mode()
@@ -80,6 +72,18 @@ def induce(
         if progress:
             progress("inducing trees", len(documents))
     return gathered.levels, classes
+
+
+@torch.inference_mode()
+def induce_from_words(
+    model: Classifier, texts: list[list[list[str]]], levels: list[str], progress: Callable[[int], object] | None = None
+) -> dict[str, Induced]:
+    """The trees of some levels over texts that are words already, each text a document or a pair."""
+    lengths = [np.array([len(words) for words in sentences], np.int64) for sentences in texts]
+    gathered = Gathered(levels, lengths, np.arange(len(texts)))
+    for rows, batch, scored in model._scored(texts, BATCH, progress):
+        gathered.add(np.array(rows), batch, scored)
+    return gathered.levels
 
 
 class Gathered:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numba import njit
 
 from treetext.trees import ROOT, Tree
@@ -38,9 +38,11 @@ class Statistics(NamedTuple):
     deeper: float | None
     """Of the nodes: those that are deeper still."""
     star: float | None
-    """Of the trees with 3 nodes or more (smaller ones are all so): those in which all nodes hang from the root."""
+    """Of the trees with 4 nodes or more: those in which all nodes hang from the root."""
     hub: float | None
-    """Of the trees with 4 nodes or more: those in which all nodes hang from one node, itself and the root excepted."""
+    """Of the same trees: those in which all nodes hang from one node, itself and the root excepted.
+
+    That node is the root, as in a star, or hangs from it. All smaller trees are so."""
     leaves: float | None
     """Of the nodes: those on which nothing hangs."""
     arc_length: float | None
@@ -78,9 +80,9 @@ class Forest(NamedTuple):
 def tree_statistics(trees: Sequence[Tree]) -> Statistics:
     """All that the shapes of trees say.
 
-    >>> found = tree_statistics([Tree.from_heads([1, -1, 1]), Tree.from_heads([-1, 0])])
+    >>> found = tree_statistics([Tree.from_heads([1, -1, 1, 1]), Tree.from_heads([-1, 0])])
     >>> found.height, found.star, found.leaves, found.right
-    (2.0, 1.0, 0.6, 0.6666666666666666)
+    (2.0, 1.0, 0.6666666666666666, 0.75)
     """
     counts = count_shapes(Forest.of(trees), len(trees)).sum(0)
     return Statistics(len(trees), sum(map(len, trees)), *(float(a / b) if b else None for a, b in counts))
@@ -93,14 +95,20 @@ def count_shapes(forest: Forest, documents: int) -> Float[np.ndarray, "_ figures
     return counts
 
 
-def compare(forest: Forest, heads: Int[np.ndarray, "nodes"], documents: int) -> Float[np.ndarray, "_ 3 2"]:
+def compare(
+    forest: Forest,
+    heads: Int[np.ndarray, "nodes"],
+    documents: int,
+    counted: Bool[np.ndarray, "nodes"] | None = None,
+) -> Float[np.ndarray, "_ 3 2"]:
     """For each document, how many heads, arcs and roots of the forest the trees with these heads have, too.
 
-    Of all nodes, those with the same head; of all arcs, those that are there in either direction; of all roots, those
-    that are roots there. Trees of a single node count for nothing.
+    Of all nodes that are `counted`, those with the same head; of the arcs into these, those that are there in either
+    direction; of all roots, those that are roots there. Trees of a single node count for nothing.
     """
     counts = np.zeros((documents, len(COMPARED), 2))
-    _compare(forest.heads, heads, forest.lengths, forest.documents, counts)
+    which = np.ones(len(heads), bool) if counted is None else counted
+    _compare(forest.heads, heads, which, forest.lengths, forest.documents, counts)
     return counts
 
 
@@ -132,10 +140,10 @@ def _count_tree(heads: Any, counts: Any) -> None:
     if n == 1:
         return
     column = 3 + DEEPEST
-    if n > 2:
-        _add(counts, column, height <= 2 and (roots == 1 or roots == n), 1)
     if n > 3:
-        _add(counts, column + 1, children.max() >= n - 2 or roots == n, 1)
+        star = height <= 2 and (roots == 1 or roots == n)
+        _add(counts, column, star, 1)
+        _add(counts, column + 1, star or (roots == 1 and ((children == n - 2) & (heads != ROOT)).any()), 1)
     _add(counts, column + 2, (children == 0).sum(), n)
     for node in range(n):
         head = heads[node]
@@ -187,11 +195,11 @@ def _crossed(heads: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _compare(heads: Any, others: Any, lengths: Any, documents: Any, counts: Any) -> None:
+def _compare(heads: Any, others: Any, counted: Any, lengths: Any, documents: Any, counts: Any) -> None:
     start = 0
     for tree in range(len(lengths)):
         n = lengths[tree]
-        mine, theirs = heads[start : start + n], others[start : start + n]
+        mine, theirs, counts_here = heads[start : start + n], others[start : start + n], counted[start : start + n]
         start += n
         if n == 1:
             continue
@@ -199,8 +207,9 @@ def _compare(heads: Any, others: Any, lengths: Any, documents: Any, counts: Any)
         for node in range(n):
             head = mine[node]
             same = head == theirs[node]
-            _add(document, 0, same, 1)
+            if counts_here[node]:
+                _add(document, 0, same, 1)
             if head == ROOT:
                 _add(document, 2, same, 1)
-            else:
+            elif counts_here[node]:
                 _add(document, 1, same or theirs[head] == node, 1)

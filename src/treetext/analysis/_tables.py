@@ -1,12 +1,24 @@
 """Analyses as tables, for human eyes."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from treetext.analysis._ablation import Ablated
 from treetext.analysis._bootstrap import Interval
-from treetext.analysis._table import Table
+from treetext.analysis._figures import LevelAnalysis
+from treetext.analysis._shapes import COMPARED
+from treetext.analysis._sources import GOLD, MODEL, UNTRAINED
 
-if TYPE_CHECKING:
-    from treetext.analysis._analysis import Analysis, LevelAnalysis
+Cell = str | float | None
+
+
+class Table(NamedTuple):
+    """A table whose cells are text, numbers or nothing; the first column names the rows."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    note: str
 
 
 LABELS = {
@@ -26,23 +38,38 @@ LABELS = {
     "root_last": "root is last, %",
     "entropy": "entropy, % of its maximum",
     "margin": "margin of the best tree, nats",
-    "gold_heads": "gold heads, %",
-    "gold_arcs": "gold arcs, either direction, %",
-    "gold_roots": "gold roots, %",
+    "gold_heads": "same edges, %",
+    "gold_arcs": "same edges, either direction, %",
+    "gold_roots": "same roots, %",
 }
 """What figures are called in tables; those without "nats" or height are shares, shown in percent."""
 PLAIN = ("height", "margin")
-SOURCES = {"model": "this model", "untrained": "the same, untrained", "random": "random trees", "gold": "gold trees"}
+SOURCES = {MODEL: "this model", UNTRAINED: "the same, untrained", "random": "random trees", GOLD: "gold trees"}
 INTERVAL = "95% interval"
-SHAPE_NOTE = (
-    "Intervals are by bootstrap over documents. The root has depth 1. Trees of one node have no"
-    " arcs: they count for projectivity, height and depth alone. Vacuous: of trees with 3 (4) nodes or more, since"
-    " smaller ones cannot be otherwise. Left chain: each node hangs from the next; right chain: from the one before;"
-    " star: all from the first."
+FIGURES_NOTE = (
+    "The root has depth 1. Trees of one node have no arcs: they count for projectivity, height and depth alone."
+    " Vacuous: of the trees with 4 nodes or more. Left chain: each node hangs from the next; right chain: from the one"
+    " before; star: all from the first. Intervals are by bootstrap over documents."
 )
-AGREEMENT_NOTE = (
-    "Of all nodes, those with the same head; of all arcs, those that are there in either direction; of all roots, those"
-    " that are the same. Trees of one node count for nothing."
+GOLD_NOTE = " Same edges and roots: as those of {}; of all nodes, the root included, those with the same head."
+SAME_NOTE = (
+    "Heads: of all nodes, the root included, those with the same head. Arcs: those that are there in either direction."
+    " Roots: those that are the same. Trees of one node count for nothing."
+)
+PAPER = {
+    "the paper's parser": {
+        "height": 8.99, "depth_1": 9.8, "depth_2": 15.0, "depth_3": 12.8, "depth_4": 12.5, "depth_5": 12.0,
+        "depth_6": 10.3,
+    },
+    "the paper's model": {
+        "projective": 51.4, "height": 5.78, "depth_1": 8.4, "depth_2": 19.7, "depth_3": 22.4, "depth_4": 23.4,
+        "depth_5": 14.4, "depth_6": 4.5, "gold_heads": 38.7,
+    },
+}  # fmt: skip
+"""What Liu and Lapata (2018) report of the test data of SNLI."""
+PAPER_NOTE = (
+    " The paper does not say how it counts depths and same edges, and its parser's dependencies are not by our head"
+    " rules."
 )
 ABLATION_NOTE = (
     "Uniform: all trees equally likely. Shuffled: from another sequence of the same length, where there is one:"
@@ -51,43 +78,62 @@ ABLATION_NOTE = (
 )
 
 
-def tables(analysis: "Analysis") -> list[Table]:
-    """For each level its figures and how far trees agree; then what other marginals do."""
-    found = []
-    for name, level in analysis.levels.items():
-        found += [_figures(name, level), _agreement(name, level)]
-    return [*found, _ablation(analysis)] if analysis.ablation else found
+def figures_table(name: str, level: LevelAnalysis, gold: str = SOURCES[GOLD], paper: bool = False) -> Table:
+    """All figures of the model with their intervals, and those of all that it is compared with.
 
-
-def _figures(name: str, level: "LevelAnalysis") -> Table:
-    """The model, its intervals, and all that it is compared with."""
-    sources = list(level.figures)
-    rows: list[list[str | float | None]] = []
+    `gold` is what to call the trees that are known; `paper` adds what the paper reports of SNLI.
+    """
+    own, *others = level.figures
+    rows: list[list[Cell]] = []
     for figure, label in LABELS.items():
         scale = 1 if figure in PLAIN else 100
-        cells = [level.figures[source][figure] for source in sources]
-        if any(cell.value is not None for cell in cells):
-            others = [_value(cell, scale) for cell in cells[1:]]
-            rows.append([label, _value(cells[0], scale), _bounds(cells[0], scale), *others])
+        cells = {source: _value(figures[figure], scale) for source, figures in level.figures.items()}
+        if any(value is not None for value in cells.values()):
+            published = [column.get(figure) for column in PAPER.values()] if paper else []
+            interval = _bounds(level.figures[own][figure], scale)
+            rows.append([label, cells[own], interval, *(cells[source] for source in others), *published])
     single = f", {level.single:,} of them of a single node" if level.single else ""
     title = f"Trees of {name}: {level.trees:,} trees{single}, {level.nodes:,} nodes"
-    columns = ["", "this model", INTERVAL, *(SOURCES.get(source, source) for source in sources[1:])]
-    return Table(title, columns, rows, SHAPE_NOTE)
+    names = {**SOURCES, GOLD: gold}
+    columns = ["", names[own], INTERVAL, *(names.get(source, source) for source in others), *(PAPER if paper else ())]
+    note = FIGURES_NOTE + (GOLD_NOTE.format(gold) if GOLD in level.figures else "") + PAPER_NOTE * paper
+    return Table(title, columns, rows, note)
 
 
-def _agreement(name: str, level: "LevelAnalysis") -> Table:
-    rows: list[list[str | float | None]] = []
-    for each in level.agreement:
-        label = " – ".join(SOURCES.get(source, source) for source in (each.first, each.second))
-        parts = [(_value(cell, 100), _bounds(cell, 100)) for cell in (each.heads, each.arcs, each.roots)]
-        rows.append([label, *(cell for part in parts for cell in part)])
+def agreement_table(name: str, level: LevelAnalysis) -> Table:
+    """How far the trees of two sources are the same."""
+    rows = {
+        " – ".join(SOURCES.get(source, source) for source in (each.first, each.second)): each[2:]
+        for each in level.agreement
+    }
+    return _same_table(f"Trees of {name}: how many are the same", rows)
+
+
+def gold_table(title: str, figures: Mapping[str, Mapping[str, Interval]]) -> Table:
+    """How far the trees of each source are the same as those that are known."""
+    return _same_table(
+        title,
+        {
+            SOURCES.get(source, source): [figures[source][f"gold_{name}"] for name in COMPARED]
+            for source in figures
+            if source != GOLD
+        },
+    )
+
+
+def _same_table(title: str, rows: Mapping[str, Iterable[Interval]]) -> Table:
+    cells: list[list[Cell]] = [
+        [label, *(cell for each in found for cell in (_value(each, 100), _bounds(each, 100)))]
+        for label, found in rows.items()
+    ]
     columns = ["", "heads, %", INTERVAL, "arcs, either direction, %", INTERVAL, "roots, %", INTERVAL]
-    return Table(f"Trees of {name}: how many are the same", columns, rows, AGREEMENT_NOTE)
+    return Table(title, columns, cells, SAME_NOTE)
 
 
-def _ablation(analysis: "Analysis") -> Table:
-    rows: list[list[str | float | None]] = []
-    for each in analysis.ablation:
+def ablation_table(ablation: Sequence[Ablated]) -> Table:
+    """What a model does with other marginals."""
+    rows: list[list[Cell]] = []
+    for each in ablation:
         where = f", {' and '.join(each.levels)}" if each.levels else ""
         accuracy = each.accuracy or Interval(None)
         shuffled = None if each.moved is None else round(100 * each.moved, 2)

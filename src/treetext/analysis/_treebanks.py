@@ -15,12 +15,7 @@ from treetext.corpora._tables import Columns, read_jsonl
 from treetext.text import BadInput
 
 Format = Literal["conllu", "snli", "gum"]
-FORMATS = {
-    "conllu": "a CoNLL-U file, or a directory of train, dev and test files: trees of words",
-    "snli": "a file of SNLI, or its directory, with the parses that come with it: trees of words, by head rules",
-    "gum": "the directory or archive of GUM, with dep and rst/dependencies: trees of words and of sentences",
-}
-"""What each format expects, in a line."""
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 class Treebank(NamedTuple):
@@ -36,16 +31,27 @@ class Treebank(NamedTuple):
     @property
     def has_documents(self) -> bool:
         """Whether there are trees over sentences."""
-        return any(document.tree for document in self.documents)
+        return all(document.tree for document in self.documents)
 
 
 def read_treebank(path: str | Path, format: Format | None = None, split: str = "test") -> Treebank:  # noqa: A002
     """A treebank, gzipped or not; unless told, its format is that of its files.
 
     Of a directory whose files are called train, dev and test, one `split` is read. GUM is read whole.
+
+    ``conllu``: trees of words, as in the columns ID, FORM and HEAD.
+
+    ``snli``: trees of words, from the parses in brackets that come with the pairs. The head of each constituent is one
+    of its children, by the rules of Collins (1999, *Head-Driven Statistical Models for Natural Language Parsing*,
+    appendix A), after Magerman (1995); all other children depend on it. So an auxiliary is the head of its verb, a
+    preposition that of its noun, and the first of two things that of the second. Punctuation is no head where there is
+    anything else. Pairs without a gold label are left out, as in the paper.
+
+    ``gum``: trees of words and, from discourse dependencies, of sentences. The head of a sentence is found through the
+    one of its discourse units that is nearest to the root of the document: the sentence that this unit depends on.
     """
-    if format not in (None, *get_args(Format)):
-        raise ValueError(f"format: expected {', '.join(get_args(Format))}, got {format!r}")
+    if format not in (None, *FORMATS):
+        raise ValueError(f"format: expected {', '.join(FORMATS)}, got {format!r}")
     place, notes = existing(str(path)), list[str]()
     found = format or _format(place)
     if found == "gum":

@@ -8,11 +8,7 @@ from typing import Annotated
 
 import typer
 
-from treetext.cli._analyse import _cell
-from treetext.cli._common import JsonOption, note, progress, show, show_json
-from treetext.cli._common import table as new_table
-from treetext.cli._texts import Model, _opened
-from treetext.cli._train import Split
+from treetext.cli._common import JsonOption, ModelArgument, Split, note, progress, show_json, show_tables, written
 
 
 class Format(StrEnum):
@@ -24,18 +20,23 @@ class Format(StrEnum):
 
 
 def agree(
-    model: Model,
+    model: ModelArgument,
     treebank: Annotated[str, typer.Argument(help="A file, a directory or an archive with trees to compare with.")],
     kind: Annotated[
         Format | None, typer.Option("--format", help="What TREEBANK is; unless told, what its files seem to be.")
     ] = None,
     split: Annotated[Split, typer.Option(help="Of a directory of train, dev and test files.")] = Split.TEST,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL", help="Another model, as of another seed, to compare with, too; repeatable."),
+    ] = None,
     punctuation: Annotated[
         bool, typer.Option("--punctuation/--no-punctuation", help="Whether heads of punctuation count.")
     ] = True,
-    untrained: Annotated[
-        bool, typer.Option("--untrained/--no-untrained", help="Compare with the same model before training.")
-    ] = True,
+    resamples: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Of the bootstrap, for confidence intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of random trees and of all that is drawn.")] = 0,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write each tree beside its reference: a line of JSON.")
@@ -46,25 +47,26 @@ def agree(
     conllu: trees of words, as of Universal Dependencies. snli: the parses in the files of SNLI, by head rules. gum:
     trees of words and, from discourse relations, of sentences. The words are those of the treebank.
     """
-    from treetext.analysis import agreement, read_treebank, untrained_model
+    from treetext.analysis import agreement, read_treebank
     from treetext.models import load_model
 
-    loaded = load_model(model)
+    loaded, others = load_model(model), {name: load_model(name) for name in models or []}
     found = read_treebank(treebank, kind.value if kind else None, split)
-    others = {"untrained": untrained_model(loaded)} if untrained else {}
-    with progress() as bars, _opened(out) if out else nullcontext() as stream:
+    with progress() as bars, written(out) if out else nullcontext() as stream:
         result = agreement(
-            loaded, found, punctuation=punctuation, others=others, progress=lambda done: bars.more("texts", done)
+            loaded,
+            found,
+            punctuation=punctuation,
+            others=others,
+            resamples=resamples,
+            seed=seed,
+            progress=lambda done: bars.more("inducing trees", done),
         )
         if stream:
-            stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in result.records())
-    if as_json:
-        show_json({"model": model, **result.to_dict()})
-        return
+            stream.writelines(json.dumps(tree.record(), ensure_ascii=False) + "\n" for tree in result.trees)
     for line in result.notes:
         note(line)
-    for title, columns, rows, remark in result.tables():
-        table = new_table(*columns, numbers=columns[1:])
-        for row in rows:
-            table.add_row(*map(_cell, row))
-        show(f"\n{title}\n", table, f"\n{remark}")
+    if as_json:
+        show_json({"model": model, **result.to_dict()})
+    else:
+        show_tables(result.tables())

@@ -3,18 +3,30 @@
 import json
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treetext.cli._common import JsonOption, SetOption, note, progress, show, show_json
-from treetext.cli._common import table as new_table
-from treetext.cli._texts import Model, _opened
-from treetext.cli._train import Split, _data
+from treetext.cli._common import (
+    JsonOption,
+    ModelArgument,
+    SetOption,
+    Split,
+    load_data,
+    note,
+    percent,
+    progress,
+    show_json,
+    show_tables,
+    written,
+)
+
+if TYPE_CHECKING:
+    from treetext.analysis import Analysis
 
 
 def analyse(
-    model: Model,
+    model: ModelArgument,
     data: Annotated[
         str | None, typer.Argument(help="Texts: a file, a directory or an archive; the model's own unless told.")
     ] = None,
@@ -46,8 +58,8 @@ def analyse(
     from treetext.training import open_corpus
 
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
-    found, part = _data(loaded, data, settings, split), split or Split.TEST
-    with progress() as bars, _opened(out) if out else nullcontext() as stream:
+    found, part = load_data(loaded, data, settings, split), split or Split.TEST
+    with progress() as bars, written(out) if out else nullcontext() as stream:
         corpus = open_corpus(found.data, bars.more)
         analysis = analyse_trees(
             loaded,
@@ -67,13 +79,17 @@ def analyse(
     if as_json:
         show_json(result)
         return
-    for title, columns, rows, remark in analysis.tables():
-        table = new_table(*columns, numbers=columns[1:])
-        for row in rows:
-            table.add_row(*map(_cell, row))
-        show(f"\n{title}\n", table, f"\n{remark}")
+    print(_summary(analysis))
+    show_tables(analysis.tables())
 
 
-def _cell(value: str | float | None) -> str:
-    """Numbers with the digits that all of their kind have."""
-    return "–" if value is None else value if isinstance(value, str) else f"{value:.2f}"
+def _summary(analysis: "Analysis") -> str:
+    """What was looked at, in a line."""
+    parts = [f"{analysis.data}, {analysis.split}: {analysis.documents:,} texts"]
+    if analysis.without_trees:
+        parts.append(f"{analysis.without_trees:,} without words")
+    if analysis.accuracy:
+        value, low, high = analysis.accuracy
+        interval = "" if low is None else f" (95% interval {percent(low)} to {percent(high)})"
+        parts.append(f"accuracy {percent(value)}{interval}")
+    return ", ".join(parts)

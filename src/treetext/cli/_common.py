@@ -1,12 +1,14 @@
 """What the commands share: how they refuse, how they show progress and tables, how they find their data."""
 
 import json
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -14,10 +16,12 @@ from typer.core import TyperGroup
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
-    from rich.tree import Tree
 
+    from treetext import analysis
+    from treetext.models import Classifier
     from treetext.training import Recipe
 
+ModelArgument = Annotated[str, typer.Argument(help="The directory of a model, or its name on the hub.")]
 DataOption = Annotated[
     str | None, typer.Option("--data", metavar="PATH", help="The data: a file, a directory or an archive.")
 ]
@@ -29,6 +33,14 @@ SetOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 TABLES = ("csv", "tsv", "jsonl", "parquet")
+
+
+class Split(StrEnum):
+    """A part of a corpus."""
+
+    TRAIN = "train"
+    DEV = "dev"
+    TEST = "test"
 
 
 class Commands(TyperGroup):
@@ -84,10 +96,16 @@ def load(
             return load_recipe(source, overrides)
         except BadInput as error:
             raise BadInput(f"{error}; give it with --data" if ": data: path: " in str(error) else error) from None
-    recipe = load_recipe(
-        source, {**overrides, **dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
-    )
-    found, ending = recipe.data.format, file_format(data)
+    ending = file_format(data)
+    try:
+        recipe = load_recipe(
+            source, {**overrides, **dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
+        )
+    except BadInput as error:  # where a corpus is no files, other files take another format
+        raise BadInput(
+            f"{error}, or --set data.format={ending or 'csv'}" if ": data: path: " in str(error) else error
+        ) from None
+    found = recipe.data.format
     if ending in (None, found) or "data.format" in overrides or (found, ending) == ("snli", "jsonl"):
         return recipe
     if found not in TABLES:
@@ -96,6 +114,40 @@ def load(
             f" or --set data.format={ending}"
         )
     return load_recipe(recipe, {"data.format": ending})
+
+
+def load_data(model: "Classifier", data: str | None, settings: Sequence[str] | None, split: Split | None) -> "Recipe":
+    """What to look at a model on: its own data or others, cut into words as its own."""
+    from treetext.corpora._data import ENDINGS
+    from treetext.text import BadInput
+    from treetext.training import load_recipe
+
+    for setting in settings or []:
+        if not setting.startswith("data."):
+            raise BadInput(
+                f"--set {setting}: the model is as it is; expected a setting of the data, as in data.label=stars"
+            )
+    base = _recipe(model)
+    if data is None and isinstance(base, str):
+        raise BadInput("the model does not say what it was trained on; expected --data")
+    cut = model.tokenizer
+    words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
+    found = load(base, data, settings, words)
+    if data and split is None and found.data.format in ENDINGS and Path(data).is_file():
+        return load_recipe(found, {"data.path": None, "data.test": data})
+    return found
+
+
+def _recipe(model: "Classifier") -> "Recipe | str":
+    """The recipe that a model was trained by or, where it has none that is valid, one for any file."""
+    from pydantic import ValidationError
+
+    from treetext.training import Recipe
+
+    try:
+        return Recipe.model_validate(model.about.get("recipe"))
+    except ValidationError:
+        return "pairs/nonprojective" if model.settings.task == "pairs" else "documents/both"
 
 
 def file_format(path: str | Path) -> str | None:
@@ -168,16 +220,51 @@ def show(*parts: object) -> None:
     print("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 
-def branches(labels: Sequence[str], heads: Sequence[int]) -> "list[Tree]":
-    """A drawing of a tree, one for each root."""
-    from rich.text import Text
-    from rich.tree import Tree
+def show_tables(tables: "Iterable[analysis.Table]") -> None:
+    """Print the tables of an analysis, each with its title and its note; one wider than the terminal in parts."""
+    from rich.console import Console
 
-    found = [Tree(Text(label)) for label in labels]
-    for branch, head in zip(found, heads, strict=True):
-        if head >= 0:
-            found[head].children.append(branch)
-    return [branch for branch, head in zip(found, heads, strict=True) if head < 0]
+    console = Console()
+    for title, header, rows, remark in tables:
+        cells = [header, *([_cell(value) for value in row] for row in rows)]
+        # Only headers may go on in the next line.
+        widths = [max(map(len, [*name.split(), *column])) for name, *column in zip(*cells, strict=True)]
+        parts, used = [[0]], widths[0]
+        for column, width in enumerate(widths[1:], start=1):
+            if console.is_terminal and used + 2 + width > console.width and len(parts[-1]) > 1:
+                parts.append([0])
+                used = widths[0]
+            parts[-1].append(column)
+            used += 2 + width
+        made = [_some_columns(cells, part, widths if console.is_terminal else None) for part in parts]
+        show(f"\n{title}", *(line for part in made for line in ("", part)), f"\n{remark}")
+
+
+def _some_columns(cells: list[list[str]], which: list[int], widths: list[int] | None) -> "Table":
+    header, *rows = ([row[column] for column in which] for row in cells)
+    made = table(*header, numbers=header[1:])
+    for column, place in zip(made.columns, which, strict=True):
+        column.width = widths[place] if widths else None
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+@contextmanager
+def written(out: Path | None) -> Iterator[IO[str]]:
+    """A file that appears when all of it is written, or standard output."""
+    if out is None:
+        yield sys.stdout
+        return
+    if out.is_dir():
+        refuse(f"{out}: a directory; expected a file to write")
+    aside = out.with_name(f"{out.name}.{os.getpid()}.partial")
+    try:
+        with aside.open("w", encoding="utf-8") as stream:
+            yield stream
+        aside.replace(out)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def show_json(value: object) -> None:
@@ -188,6 +275,11 @@ def show_json(value: object) -> None:
 def percent(share: float | None) -> str:
     """A share as the paper writes it."""
     return "–" if share is None else f"{100 * share:.1f}"
+
+
+def _cell(value: str | float | None) -> str:
+    """Numbers with the digits that all of their kind have."""
+    return "–" if value is None else value if isinstance(value, str) else f"{value:.2f}"
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -1,10 +1,9 @@
 """`treetext predict` and `treetext parse`: texts in, labels and trees out, as a stream."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetext.cli._common import JsonOption, file_format, note, progress, show, show_json
+from treetext.cli._common import JsonOption, ModelArgument, file_format, note, progress, show, show_json, written
 from treetext.cli._common import table as new_table
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ class Input(StrEnum):
 class Output(StrEnum):
     """How trees go."""
 
+    DRAWING = "drawing"
     JSONL = "jsonl"
     CONLLU = "conllu"
     DOT = "dot"
@@ -49,7 +49,6 @@ class Decode(StrEnum):
     SCORES = "scores"
 
 
-Model = Annotated[str, typer.Argument(help="The directory of a model, or its name on the hub.")]
 File = Annotated[
     Path, typer.Argument(help="A text a line, for pairs two with a tab in between; or a table. - is standard input.")
 ]
@@ -63,7 +62,7 @@ From = Annotated[
 
 
 def predict(
-    model: Model,
+    model: ModelArgument,
     file: File = STDIN,
     text: Text = None,
     kind: From = None,
@@ -89,12 +88,12 @@ def predict(
 
 
 def parse(
-    model: Model,
+    model: ModelArgument,
     file: File = STDIN,
     text: Text = None,
     kind: From = None,
     output: Annotated[
-        Output | None, typer.Option("--format", help="What to print: jsonl unless told; on a terminal, a drawing.")
+        Output | None, typer.Option("--format", help="What to print: on a terminal a drawing, elsewhere jsonl.")
     ] = None,
     decode: Annotated[
         Decode, typer.Option(help="Best by the sum of what, over the arcs of a tree.")
@@ -111,14 +110,14 @@ def parse(
     from treetext.show import to_dot
 
     loaded = load_model(model)
-    drawn = output is None and out is None and sys.stdout.isatty()
+    output = output or (Output.DRAWING if out is None and sys.stdout.isatty() else Output.JSONL)
     number = 0
-    with _opened(out) as stream:
+    with written(out) as stream:
         for _, found in _stream(loaded, file, text, kind, lambda texts: loaded.parse(texts, decode.value)):
             for parsed in found:
                 number += 1
-                if drawn:
-                    _draw(parsed)
+                if output == Output.DRAWING:
+                    stream.write(_drawn(parsed, stream) + "\n\n")
                 elif output == Output.CONLLU:
                     stream.write(parsed.to_conllu(str(number)))
                 elif output == Output.DOT:
@@ -253,26 +252,13 @@ def _json(parsed: "Parsed", weights: bool) -> str:
     return json.dumps(values, ensure_ascii=False)
 
 
-def _draw(parsed: "Parsed") -> None:
-    """As wide as the terminal, and in its colours if it has any."""
+def _drawn(parsed: "Parsed", stream: IO[str]) -> str:
+    """As wide as the terminal and in its colours; elsewhere as wide as it is, and without colours."""
     from rich.console import Console
 
     from treetext.show import draw_parsed
 
-    console = Console()
-    print(draw_parsed(parsed, console.width, console.color_system is not None and not console.no_color), end="\n\n")
-
-
-@contextmanager
-def _opened(out: Path | None) -> Iterator[IO[str]]:
-    """A file that appears when all of it is written, or standard output."""
-    if out is None:
-        yield sys.stdout
-        return
-    aside = out.with_name(f"{out.name}.{os.getpid()}.partial")
-    try:
-        with aside.open("w", encoding="utf-8") as stream:
-            yield stream
-        aside.replace(out)
-    finally:
-        aside.unlink(missing_ok=True)
+    console = Console(file=stream)
+    if not console.is_terminal:
+        return draw_parsed(parsed)
+    return draw_parsed(parsed, console.width, console.color_system is not None and not console.no_color)

@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetext.cli._common import DataOption, JsonOption, SetOption, load, note, percent, progress, show, show_json, stop
+from treetext.cli._common import (
+    DataOption,
+    JsonOption,
+    ModelArgument,
+    SetOption,
+    Split,
+    load,
+    load_data,
+    note,
+    percent,
+    progress,
+    show,
+    show_json,
+    stop,
+)
 from treetext.cli._common import table as new_table
 
 if TYPE_CHECKING:
@@ -23,14 +37,6 @@ class Accelerator(StrEnum):
     CPU = "cpu"
     GPU = "gpu"
     AUTO = "auto"
-
-
-class Split(StrEnum):
-    """A part of a corpus."""
-
-    TRAIN = "train"
-    DEV = "dev"
-    TEST = "test"
 
 
 def train(
@@ -80,7 +86,7 @@ def train(
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="The directory of a model, or its name on the hub.")],
+    model: ModelArgument,
     data: DataOption = None,
     split: Annotated[
         Split | None, typer.Option(help="Which part of the data: test unless told; of a file by --data, all of it.")
@@ -96,7 +102,7 @@ def evaluate(
     from treetext.training import open_corpus
 
     loaded = load_model(model)
-    found, part = _data(loaded, data, settings, split), split or Split.TEST
+    found, part = load_data(loaded, data, settings, split), split or Split.TEST
     with progress() as bars:
         corpus = open_corpus(found.data, bars.more)
         evaluation = score(loaded, corpus, part, bars.more)
@@ -120,40 +126,6 @@ def evaluate(
     for i, (label, row, count) in enumerate(zip(evaluation.labels, evaluation.confusion, counts, strict=True)):
         confusion.add_row(label, *map(str, row), str(count), percent(row[i] / count if count else None))
     show(about, "\nHow many texts of each class were taken for which", confusion)
-
-
-def _data(model: "Classifier", data: str | None, settings: list[str] | None, split: Split | None) -> "Recipe":
-    """What to evaluate on, cut into words as the model's own texts."""
-    from treetext.corpora._data import ENDINGS
-    from treetext.text import BadInput
-    from treetext.training import load_recipe
-
-    for setting in settings or []:
-        if not setting.startswith("data."):
-            raise BadInput(
-                f"--set {setting}: the model is as it is; expected a setting of the data, as in data.label=stars"
-            )
-    base = _recipe(model)
-    if data is None and isinstance(base, str):
-        raise BadInput("the model does not say what it was trained on; expected --data")
-    cut = model.tokenizer
-    words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
-    found = load(base, data, settings, words)
-    if data and split is None and found.data.format in ENDINGS and Path(data).is_file():
-        return load_recipe(found, {"data.path": None, "data.test": data})
-    return found
-
-
-def _recipe(model: "Classifier") -> "Recipe | str":
-    """The recipe that a model was trained by or, where it has none that is valid, one for any file."""
-    from pydantic import ValidationError
-
-    from treetext.training import Recipe
-
-    try:
-        return Recipe.model_validate(model.about.get("recipe"))
-    except ValidationError:
-        return "pairs/nonprojective" if model.settings.task == "pairs" else "documents/both"
 
 
 def _result(model: "Classifier", recipe: "Recipe", out: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
-from treetext.cli._common import branches, refuse
+from treetext.cli._common import refuse
 
 
 def trees(
@@ -75,15 +75,19 @@ def _show(result: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from treetext.show import draw
+    from treetext.trees import Tree
+
     labels, arcs, roots = _labels(result["words"]), result["marginals"]["arcs"], result["marginals"]["roots"]
     console = Console(highlight=False)
+    width = console.width if console.is_terminal else None
     console.print(Text(" ".join(labels), style="bold"))
     for rank, tree in enumerate(result["trees"], start=1):
         p, shape = math.exp(tree["log_prob"]), "projective" if tree["projective"] else "non-projective"
         console.print(f"\nTree {rank}: probability {p:.4f}, height {tree['height']}, {shape}")
         marginals = [roots[j] if head < 0 else arcs[head][j] for j, head in enumerate(tree["heads"])]
-        shown = [f"{label} ({p:.2f})" for label, p in zip(labels, marginals, strict=True)]
-        console.print(*branches(shown, tree["heads"]), sep="\n")
+        drawn = draw(Tree.from_heads(tree["heads"], single_root=False), labels, width, marginals)
+        console.print(Text(drawn), soft_wrap=True)
 
     table = Table("word", "root", "likeliest parents", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for j, label in enumerate(labels):

@@ -3,11 +3,12 @@
 from treetext.show._documents import Document
 from treetext.show._dot import to_dot
 from treetext.show._report import report, report_page
-from treetext.show._svg import document_svg, heat_map, sentence_svg
+from treetext.show._svg import arcs_svg, document_svg, heat_map, sentence_arcs, sentence_svg
 from treetext.show._terminal import draw, draw_parsed, head_shares
 
 __all__ = [
     "Document",
+    "arcs_svg",
     "document_svg",
     "draw",
     "draw_parsed",
@@ -15,6 +16,7 @@ __all__ = [
     "heat_map",
     "report",
     "report_page",
+    "sentence_arcs",
     "sentence_svg",
     "to_dot",
 ]

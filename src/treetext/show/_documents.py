@@ -5,16 +5,17 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float32, Int
 
 from treetext.models import Classifier, Parsed, ParsedSentence, Weights
 from treetext.training import Corpus
-from treetext.trees import ROOT, Tree
 
-LIKELY = 3
-"""How many heads of a node are kept, at most, by their marginals."""
+KEPT = (None, 8, 3, 2, 1)
+"""How many heads of a word have their marginals in a report: all, or fewer where there is no room for that."""
 
 
 class Document(NamedTuple):
@@ -28,6 +29,17 @@ class Document(NamedTuple):
     """The gold heads of the words of each sentence."""
     gold_sentences: Sequence[int] | None = None
     """The gold heads of the sentences."""
+
+
+class Packed(NamedTuple):
+    """Documents as the page reads them: as many, from the first, as there is room for."""
+
+    entries: list[dict[str, Any]]
+    """What the list shows of each."""
+    contents: list[str]
+    """What each opens with."""
+    kept: int | None
+    """How many heads of a word have marginals, by which the likeliest are chosen; None for all."""
 
 
 def parsed_documents(
@@ -45,28 +57,27 @@ def parsed_documents(
         heads, ends = encoded.heads(row), np.cumsum([0, *encoded.lengths(row)]).tolist()
         gold = None if heads is None else [heads[start:end].tolist() for start, end in pairwise(ends)]
         over = encoded.sentence_heads(row)
-        documents.append(
-            Document(parsed, encoded.label(row), encoded.where(row), gold, None if over is None else over.tolist())
-        )
+        gold_sentences = None if over is None else over.tolist()
+        documents.append(Document(parsed, encoded.label(row), _name(encoded.where(row)), gold, gold_sentences))
     return documents
 
 
-def packed(documents: Sequence[Document], labels: Sequence[str], most_bytes: int) -> dict[str, Any]:
-    """What the page reads: documents, in order, as many as there is room for."""
-    index = {label: i for i, label in enumerate(labels)}
-    listed: list[dict[str, Any]] = []
-    contents: list[str] = []
-    room = most_bytes
-    for document in documents:
-        entry = _entry(document, index)
-        content = json.dumps(_content(document), ensure_ascii=False, separators=(",", ":"))
-        text = base64.b64encode(zlib.compress(content.encode(), 9)).decode()
-        room -= len(text) + len(json.dumps(entry))
-        if room < 0:
+def packed(documents: Sequence[Document], labels: Sequence[str], most_bytes: int) -> Packed:
+    """All documents, with fewer marginals where these have no room; where that does not help, the first of them."""
+    entries = [_entry(document, labels) for document in documents]
+    for kept in KEPT:
+        contents = []
+        room = most_bytes - sum(len(json.dumps(entry)) for entry in entries)
+        for document in documents:
+            content = json.dumps(_content(document, kept), ensure_ascii=False, separators=(",", ":"))
+            text = base64.b64encode(zlib.compress(content.encode(), 9)).decode()
+            room -= len(text) + 3  # quotes and a comma
+            if room < 0:
+                break
+            contents.append(text)
+        if len(contents) == len(documents):
             break
-        listed.append(entry)
-        contents.append(text)
-    return {"labels": list(labels), "documents": listed, "packed": contents}
+    return Packed(entries[: len(contents)], contents, kept)
 
 
 def is_projective(parsed: Parsed) -> bool | None:
@@ -77,22 +88,28 @@ def is_projective(parsed: Parsed) -> bool | None:
     return all(tree.projective for tree in trees) if trees else None
 
 
-def likely_heads(weights: Weights) -> list[list[int]]:
-    """For each node, its likeliest heads, each followed by its marginal in percent; none below one percent."""
-    shares = np.rint(100 * np.vstack([weights.roots, weights.arcs])).astype(int)
-    best = np.argsort(-shares, axis=0, kind="stable")[:LIKELY]
-    return [
-        [number for head in heads if share[head] > 0 for number in (head - 1 if head else ROOT, share[head])]
-        for heads, share in zip(best.T.tolist(), shares.T.tolist(), strict=True)
-    ]
+def percents(weights: Weights, kept: int | None) -> Int[np.ndarray, "heads n"]:
+    """The marginals in percent, the root's first; of each column the largest, if only so many are kept."""
+    shares: Float32[np.ndarray, "heads n"] = np.vstack([weights.roots, weights.arcs])
+    if kept is not None and kept < len(shares):
+        ranks = np.argsort(np.argsort(-shares, axis=0, kind="stable"), axis=0)
+        shares = np.where(ranks < kept, shares, 0)
+    found: Int[np.ndarray, "heads n"] = np.rint(100 * shares).astype(int)
+    return found
 
 
-def _entry(document: Document, index: dict[str, int]) -> dict[str, Any]:
+def _name(where: str) -> str:
+    """Where a text comes from, without the folders of this machine: a report may go to others."""
+    file, comma, rest = where.partition(", ")
+    return f"{Path(file).name}{comma}{rest}"
+
+
+def _entry(document: Document, labels: Sequence[str]) -> dict[str, Any]:
     parsed = document.parsed
     start = " ".join(word for sentence in parsed.sentences[:3] for word in sentence.words[:40])
     return {
-        "label": -1 if document.label is None else index[document.label],
-        "predicted": index[parsed.label],
+        "label": -1 if document.label is None else labels.index(document.label),
+        "predicted": labels.index(parsed.label),
         "probability": round(100 * parsed.probability),
         "sentences": len(parsed.sentences),
         "words": sum(len(sentence.words) for sentence in parsed.sentences),
@@ -102,22 +119,24 @@ def _entry(document: Document, index: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _content(document: Document) -> dict[str, Any]:
+def _content(document: Document, kept: int | None) -> dict[str, Any]:
+    """As `Parsed.to_dict` has it, without the label, with marginals in percent, and with gold trees."""
     parsed = document.parsed
     golds: Sequence[Sequence[int] | None] = document.gold or [None] * len(parsed.sentences)
     sentences = [
-        {"words": "\n".join(sentence.words), **_tree(sentence.tree, sentence.weights, gold)}
+        {"words": sentence.words, **_tree(sentence, gold, kept)}
         for sentence, gold in zip(parsed.sentences, golds, strict=True)
     ]
-    return {**_tree(parsed.tree, parsed.weights, document.gold_sentences), "sentences": sentences}
+    return {**_tree(parsed, document.gold_sentences, None), "sentences": sentences}
 
 
-def _tree(tree: Tree | None, weights: Weights | None, gold: Sequence[int] | None) -> dict[str, Any]:
+def _tree(part: Parsed | ParsedSentence, gold: Sequence[int] | None, kept: int | None) -> dict[str, Any]:
     parts: dict[str, Any] = {}
-    if tree is not None:
-        parts |= {"heads": tree.heads, "projective": tree.projective}
-    if weights is not None:
-        parts["likely"] = likely_heads(weights)
+    if part.tree is not None:
+        parts["heads"] = part.tree.heads
+    if part.weights is not None:
+        roots, *arcs = percents(part.weights, kept).tolist()
+        parts["weights"] = {"arcs": arcs, "roots": roots}
     if gold is not None:
         parts["gold"] = list(gold)
     return parts

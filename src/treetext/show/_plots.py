@@ -1,14 +1,20 @@
 """Plots for the report: small SVG drawings that take their colours from the page."""
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26
+WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26  # of a curve
+STEP = 38  # from one figure to the next
 
 
 def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int, unit: str = "") -> str:
-    """A value by epoch, with a ring around the best epoch."""
+    """A value by epoch, with a ring around the best epoch; those that are not finite have no place."""
+    finite = [(epoch, value) for epoch, value in zip(epochs, values, strict=True) if math.isfinite(value)]
+    if not finite:
+        return ""
+    epochs, values = [epoch for epoch, _ in finite], [value for _, value in finite]
     low, high = min(values), max(values)
     margin = (high - low) * 0.08 or abs(high) * 0.05 or 1.0
     low, high = low - margin, high + margin
@@ -21,9 +27,10 @@ def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int,
         return 10 + (HEIGHT - FOOT - 20) * (high - value) / (high - low)
 
     ticks = [low + margin, (low + high) / 2, high - margin]
+    digits = max(0, 1 - math.floor(math.log10(high - low)))
     lines = [
         f'<path class="axis" d="M {LEFT} {y(value):.1f} H {WIDTH - 8}"/>'
-        f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.3g}{unit}</text>'
+        f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.{digits}f}{unit}</text>'
         for value in dict.fromkeys(ticks)
     ]
     every = -(-len(epochs) // 10)
@@ -38,7 +45,11 @@ def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int,
             f'<circle class="{kind}" cx="{px:.1f}" cy="{py:.1f}" r="{size}">'
             f"<title>epoch {epoch}: {value:.4g}{unit}</title></circle>"
         )
-    return _figure(title, f"{title}; the table below has the numbers", WIDTH, HEIGHT, lines)
+    return (
+        f'<figure class="plot"><figcaption>{escape(title)}</figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img"'
+        f' aria-label="{escape(title)}; the table below has the numbers">{"".join(lines)}</svg></figure>'
+    )
 
 
 class Mark(NamedTuple):
@@ -55,33 +66,39 @@ Row = tuple[str, Sequence[Mark], tuple[float, float] | None]
 
 
 def dots(title: str, rows: Sequence[Row], own: str) -> str:
-    """For each figure a line of its own scale, with a mark for each kind of trees; that called `own` stands out."""
+    """For each figure a line of its own scale, with a mark for each kind of trees; that called `own` stands out.
+
+    It is as wide as there is room: places along the lines are in percent.
+    """
     names = list(dict.fromkeys(mark.name for _, marks, _ in rows for mark in marks))
-    left = 70 + round(6.4 * max(len(figure) for figure, _, _ in rows))
-    right, step, top = left + 460, 28, 34
+    keys = "".join(
+        f'<li><svg width="14" height="14" aria-hidden="true">{_mark("50%", 7, name, names, own)}</svg>'
+        f"{escape(name)}</li>"
+        for name in names
+    )
     lines = []
-    place = 10
-    for name in names:
-        lines.append(_mark(place, 14, name, names, own) + f'<text x="{place + 10}" y="18">{escape(name)}</text>')
-        place += 34 + round(6.4 * len(name))
     for number, (figure, marks, scale) in enumerate(rows):
-        y = top + step * (number + 0.5)
+        y = STEP * number + 26
         low, high = scale or _ends(marks)
+
+        def x(value: float, low: float = low, high: float = high) -> str:
+            return f"{100 * (value - low) / (high - low):.2f}%"
+
         lines.append(
-            f'<text class="name" x="{left - 56}" y="{y + 4}" text-anchor="end">{escape(figure)}</text>'
-            f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{low:.3g}</text>'
-            f'<path class="axis" d="M {left} {y} H {right}"/><text x="{right + 12}" y="{y + 4}">{high:.3g}</text>'
+            f'<text class="name" x="0" y="{y - 13}">{escape(figure)}</text>'
+            f'<text x="100%" y="{y - 13}" text-anchor="end">{low:.3g} to {high:.3g}</text>'
+            f'<line class="axis" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
         )
-
-        def x(value: float, low: float = low, high: float = high) -> float:
-            return left + (right - left) * (value - low) / (high - low)
-
         for mark in sorted(marks, key=lambda mark: mark.name == own):
             if mark.low is not None and mark.high is not None:
-                lines.append(f'<path class="whisker" d="M {x(mark.low):.1f} {y} H {x(mark.high):.1f}"/>')
+                ends = f'x1="{x(mark.low)}" x2="{x(mark.high)}"'
+                lines.append(f'<line class="whisker" {ends} y1="{y}" y2="{y}"/>')
             lines.append(_mark(x(mark.value), y, mark.name, names, own, f"{figure}, {mark.name}: {mark.value:.4g}"))
-    width, height = max(right + 56, place), top + step * len(rows) + 8
-    return _figure(title, f"{title}; the table has the numbers", width, height, lines)
+    return (
+        f'<figure class="plot dots"><figcaption>{escape(title)}</figcaption><ul class="keys">{keys}</ul>'
+        f'<svg width="100%" height="{STEP * len(rows) + 8}" role="img"'
+        f' aria-label="{escape(title)}; the table has the numbers">{"".join(lines)}</svg></figure>'
+    )
 
 
 def _ends(marks: Sequence[Mark]) -> tuple[float, float]:
@@ -89,22 +106,14 @@ def _ends(marks: Sequence[Mark]) -> tuple[float, float]:
     return min(0.0, *ends), max(ends) if max(ends) > min(0.0, *ends) else 1.0
 
 
-def _mark(x: int | float, y: int | float, name: str, names: Sequence[str], own: str, title: str = "") -> str:
+def _mark(x: str, y: int, name: str, names: Sequence[str], own: str, title: str = "") -> str:
     """Shapes, not colours, tell the kinds apart."""
     told = f"<title>{escape(title)}</title>" if title else ""
     if name == own:
-        return f'<circle class="mark own" cx="{x:.1f}" cy="{y:.1f}" r="5.5">{told}</circle>'
+        return f'<circle class="mark own" cx="{x}" cy="{y}" r="5.5">{told}</circle>'
     kind = [other for other in names if other != own].index(name)
     outline = (
         "M -4 -4 H 4 V 4 H -4 Z", "M 0 -5.5 L 5 4 H -5 Z", "M 0 5.5 L 5 -4 H -5 Z", "M 0 -6 L 5 0 L 0 6 L -5 0 Z",
         "M -4 -4 L 4 4 M -4 4 L 4 -4", "M 0 -5.5 V 5.5 M -5.5 0 H 5.5",
     )[kind % 6]  # fmt: skip
-    return f'<path class="mark" transform="translate({x:.1f} {y:.1f})" d="{outline}">{told}</path>'
-
-
-def _figure(title: str, label: str, width: int | float, height: int | float, lines: Sequence[str]) -> str:
-    return (
-        f'<figure class="plot"><figcaption>{escape(title)}</figcaption>'
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
-        f' aria-label="{escape(label)}">{"".join(lines)}</svg></figure>'
-    )
+    return f'<svg x="{x}" y="{y}" overflow="visible"><path class="mark" d="{outline}">{told}</path></svg>'

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from treetext import __version__
 from treetext.analysis import Table
 from treetext.models import Classifier
-from treetext.show._documents import Document, is_projective, packed, parsed_documents
+from treetext.show._documents import Document, Packed, is_projective, packed, parsed_documents
 from treetext.show._plots import curve
 from treetext.show._tables import cell, html_table, table_plot
 from treetext.training import Corpus, Evaluation, evaluate
@@ -51,7 +52,8 @@ def report(
     chosen = np.random.default_rng(seed).permutation(rows)[:most]
     tell = (lambda more: progress("parsing texts", more)) if progress else None
     documents = parsed_documents(model, corpus, chosen.tolist(), tell)
-    return report_page(evaluation, documents, tables, about={**model.about, "data": corpus.name, **_kind(model)})
+    about = {**model.about, "data": Path(corpus.name).name, **_kind(model)}  # without the folders of this machine
+    return report_page(evaluation, documents, tables, about)
 
 
 def report_page(
@@ -62,16 +64,17 @@ def report_page(
 ) -> str:
     """The page, from plain values: scores, parsed documents, tables, and what the model says about itself."""
     about = about or {}
-    data = packed(documents, evaluation.labels, MOST_BYTES)
+    found = packed(documents, evaluation.labels, MOST_BYTES)
+    data = {"labels": evaluation.labels, "documents": found.entries, "packed": found.contents}
     title = f"{about.get('recipe_name') or 'A model'} on {about.get('data') or 'its data'}, {evaluation.split}"
-    script = "".join(_part(name) for name in ("trees.js", "report.js"))
-    trusted = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{trusted}'"
+    script, style = (_part("trees.js") + _part("report.js"), _part("trees.css") + _part("report.css"))
+    # Nothing else runs or is fetched, whatever is in the texts.
+    policy = f"default-src 'none'; img-src data:; style-src {_trusted(style)}; script-src {_trusted(script)}"
     sections = {
         "scores": ("Scores", _scores(evaluation)),
         "learning": ("Learning curves", _learning(about)),
         "trees": ("Statistics of the trees", _statistics(tables)),
-        "documents": ("Documents", _browser(data, documents, evaluation)),
+        "documents": ("Documents", _browser(found, documents, evaluation)),
         "about": ("About the model", _about(about)),
     }
     sections = {name: section for name, section in sections.items() if section[1]}
@@ -86,7 +89,7 @@ def report_page(
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f'<meta name="generator" content="treetext {__version__}"><style>{_part("report.css")}</style></head>\n'
+        f'<meta name="generator" content="treetext {__version__}"><style>{style}</style></head>\n'
         f'<body><a class="skip" href="#documents">Skip to the documents</a><header><h1>{escape(title)}</h1>'
         f"<nav aria-label='Sections'><ul>{links}</ul></nav></header>\n"
         f"<main>{_figures(evaluation, documents)}<p>{WARNING}</p>{body}</main>\n"
@@ -96,6 +99,11 @@ def report_page(
 
 def _part(name: str) -> str:
     return (files("treetext.show") / "page" / name).read_text(encoding="utf-8")
+
+
+def _trusted(text: str) -> str:
+    """How a content security policy names an inline script or style that it allows."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _kind(model: Classifier) -> dict[str, Any]:
@@ -129,7 +137,7 @@ def _scores(evaluation: Evaluation) -> str:
     rows = "".join(
         f'<tr><th scope="row"><bdi>{label}</bdi></th>'
         + "".join(
-            f'<td style="--share: {count / max(1, sum(row)):.3f}"{" class=same" if i == j else ""}>{count:,}</td>'
+            f'<td class="tenths-{round(10 * count / max(1, sum(row)))}{" same" if i == j else ""}">{count:,}</td>'
             for j, count in enumerate(row)
         )
         + "</tr>"
@@ -191,10 +199,17 @@ def _statistics(tables: Sequence[Table]) -> str:
     return "".join(parts)
 
 
-def _browser(data: dict[str, Any], documents: Sequence[Document], evaluation: Evaluation) -> str:
-    there, shown = evaluation.documents, len(data["documents"])
+def _browser(found: Packed, documents: Sequence[Document], evaluation: Evaluation) -> str:
+    there, shown = evaluation.documents, len(found.entries)
     why = "drawn by chance" + (", as many as this file has room for" if shown < len(documents) else "")
     remark = f"<p>{shown:,} of the {there:,} texts, {why}.</p>" if shown < there else ""
+    if found.kept is not None:
+        likeliest = (
+            "only the likeliest head has its marginal"
+            if found.kept == 1
+            else f"only the {found.kept} likeliest heads have their marginals"
+        )
+        remark += f"<p>To save room, of each word {likeliest} here.</p>"
     labels = [(str(i), escape(label)) for i, label in enumerate(evaluation.labels)]
     over = "Tree over sentences" if any(document.parsed.tree for document in documents) else "Trees over words"
     trees = [("projective", "projective"), ("crossing", "with crossing arcs")]
@@ -202,19 +217,19 @@ def _browser(data: dict[str, Any], documents: Sequence[Document], evaluation: Ev
         _select("label", "Label", labels)
         + _select("predicted", "Predicted", labels)
         + _select("right", "Prediction", [("right", "right"), ("wrong", "wrong")])
-        + (_select("tree", over, trees) if any(entry["projective"] is not None for entry in data["documents"]) else "")
+        + (_select("tree", over, trees) if any(entry["projective"] is not None for entry in found.entries) else "")
     )
     return (
         f'{remark}<noscript><p role="alert">The list of documents needs JavaScript; all else here does not.</p>'
         f'</noscript><form id="filters" hidden aria-label="Which documents">{filters}'
         '<label>Beginning or source has<input type="search" name="text" autocomplete="off"></label>'
         '<button type="reset">Show all</button><output id="count" aria-live="polite"></output></form>'
-        '<div class="browser"><div class="listed" role="region" aria-label="List of documents" tabindex="0"><table>'
+        '<div class="listed" role="region" aria-label="List of documents" tabindex="0"><table>'
         '<caption class="unseen">Documents; the button in each row opens it</caption><thead><tr>'
         '<th scope="col">Text</th><th scope="col">Label</th><th scope="col">Predicted</th>'
         '<th scope="col" class="number">Sentences</th><th scope="col">Projective</th></tr></thead>'
         '<tbody id="list"></tbody></table><p id="nothing" hidden>No document is like that.</p></div>'
-        '<article id="document" aria-label="The open document" hidden></article></div>'
+        '<article id="document" aria-label="The open document" hidden></article>'
     )
 
 

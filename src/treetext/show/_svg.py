@@ -2,9 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import count
+from itertools import pairwise
+from typing import Any
 
 from rich.cells import cell_len
 
@@ -15,49 +16,60 @@ from treetext.trees import ROOT, Tree
 
 INK, QUIET, ACCENT, PAPER = "#1b1e25", "#5a6070", "#2456c9", "#ffffff"
 FONT = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
-ROW, LETTER = 30, 7.6  # the height of a sentence, and about the width of a letter, in pixels
+ROW, LETTER = 30, 8.4  # the height of a sentence, and about the width of a letter, in pixels
 MOST = 320  # room for arcs
+SHADE = 0.55  # of a certain cell in a heat map: its number can still be read
+
+
+def sentence_arcs(words: Sequence[str], tree: Tree, weights: Weights | None = None) -> dict[str, Any]:
+    """A sentence as a plain dictionary of words and arcs, as displaCy takes it; with `weights`, arcs have a "share".
+
+    >>> sentence_arcs(["Trees", "grow"], Tree.from_heads([1, -1]))["arcs"]
+    [{'start': 0, 'end': 1, 'label': '', 'dir': 'left'}]
+    """
+    _check(len(tree), words, weights)
+    shares = head_shares(tree, weights)
+    arcs: list[dict[str, Any]] = []
+    for head, node in tree.arcs:
+        arc = {"start": min(head, node), "end": max(head, node), "label": "", "dir": "left" if node < head else "right"}
+        arcs.append(arc | ({"label": f"{shares[node]:.2f}", "share": shares[node]} if shares else {}))
+    return {
+        "words": [{"text": word, "tag": "root" if tree.heads[i] == ROOT else ""} for i, word in enumerate(words)],
+        "arcs": arcs,
+    }
 
 
 def sentence_svg(words: Sequence[str], tree: Tree, weights: Weights | None = None) -> str:
     """Arcs over the words of a sentence, drawn by displaCy; with `weights`, the weaker an arc, the paler it is."""
+    return arcs_svg(sentence_arcs(words, tree, weights))
+
+
+def arcs_svg(sentence: Mapping[str, Any]) -> str:
+    """Any sentence of displaCy's plain dictionaries, as from `sentence_arcs`: {"words": [...], "arcs": [...]}."""
     from spacy import displacy  # takes a while to import
 
-    _check(len(tree), words, weights)
-    shares = head_shares(tree, weights)
-    texts = [printable(word) for word in words]
-    arcs = [
-        {
-            "start": min(head, node),
-            "end": max(head, node),
-            "label": f"{shares[node]:.2f}" if shares else "",
-            "dir": "left" if node < head else "right",
-        }
-        for head, node in tree.arcs
-    ]
-    tagged = [{"text": text, "tag": "root" if tree.heads[i] == ROOT else ""} for i, text in enumerate(texts)]
-    direction = "rtl" if _is_right_to_left(texts) else "ltr"
+    texts, arcs = [printable(word["text"]) for word in sentence["words"]], sentence["arcs"]
+    tags = [printable(word.get("tag", "")) for word in sentence["words"]]
+    words = [{"text": text, "tag": tag} for text, tag in zip(texts, tags, strict=True)]
     drawn = displacy.render(
-        {"words": tagged, "arcs": arcs, "settings": {"direction": direction}},
+        {"words": words, "arcs": arcs, "settings": {"direction": "rtl" if _is_right_to_left(texts) else "ltr"}},
         manual=True,
         jupyter=False,
-        options={"distance": round(max(120, LETTER * 1.4 * max(map(cell_len, texts)) + 24)), "arrow_spacing": 8,
-                 "font": FONT, "color": INK, "bg": PAPER, "compact": len(words) > 12},
+        options={"distance": _distance(texts), "arrow_spacing": 8, "compact": len(words) > 12,
+                 "font": FONT, "color": INK, "bg": PAPER},
     )  # fmt: skip
-    # displaCy names its arrows by chance; the same tree shall give the same file.
-    name = hashlib.sha256(repr((texts, tree.heads, shares)).encode()).hexdigest()[:32]
+    # displaCy names its arrows by chance; the same sentence shall give the same file.
+    name = hashlib.sha256(repr((words, arcs)).encode()).hexdigest()[:32]
     drawn = re.sub(r"(id=\"|#arrow-|arrow-)[0-9a-f]{32}-0", rf"\g<1>{name}-0", drawn)
-    number = count()
-
-    def strength(found: re.Match[str]) -> str:
-        share = shares[tree.arcs[next(number)][1]] if shares else 1.0
-        return f'{found[0][:-1]} opacity="{0.2 + 0.8 * share:.2f}">'
-
-    return re.sub('<g class="displacy-arrow">', strength, drawn)
+    opacities = iter([_opacity(arc.get("share", 1.0)) for arc in arcs])
+    return re.sub('<g class="displacy-arrow">', lambda found: f'{found[0][:-1]} opacity="{next(opacities)}">', drawn)
 
 
 def document_svg(texts: Sequence[str], tree: Tree, weights: Weights | None = None, width: int = 960) -> str:
-    """Sentences below each other with arcs beside them; long ones are cut, and whole when pointed at."""
+    """Sentences below each other with arcs beside them; long ones are cut, and whole when pointed at.
+
+    With `weights`, the weaker an arc, the paler it is.
+    """
     _check(len(tree), texts, weights)
     shares = head_shares(tree, weights) or [1.0] * len(tree)
     levels = arc_levels(tree)
@@ -75,7 +87,7 @@ def document_svg(texts: Sequence[str], tree: Tree, weights: Weights | None = Non
             line = f'{_bracket(ROW * (head + 0.5), y, left, 8 + step * levels[head, node])}"/'
         told = f"{'root' if head == ROOT else f'{head + 1}'} → {node + 1}: {share:.2f}"
         lines.append(
-            f'<g opacity="{0.2 + 0.8 * share:.2f}" fill="{ACCENT}" font-size="12"><title>{told}</title>'
+            f'<g opacity="{_opacity(share)}" fill="{ACCENT}" font-size="12"><title>{told}</title>'
             f'<path fill="none" stroke="{ACCENT}" stroke-width="{1 + 1.4 * share:.2f}" d="{line}>'
             f'<path d="M {left:.1f} {y} l -7 -3.5 v 7 Z"/></g>'
         )
@@ -104,13 +116,12 @@ def heat_map(weights: Weights, labels: Sequence[str]) -> str:
         for j, share in enumerate(row.tolist()):
             told = f"<title>{escape(head)} → {escape(whole[j])}: {share:.3f}</title>"
             number = f"{100 * share:.0f}"
-            colour = PAPER if share > 0.55 else INK
             lines.append(
                 f'<g>{told}<rect x="{left + cell * j}" y="{y}" width="{cell - 1}" height="{cell - 1}" fill="{ACCENT}"'
-                f' fill-opacity="{0.04 + 0.96 * share:.3f}"/>'
+                f' fill-opacity="{SHADE * (0.05 + 0.95 * share):.3f}"/>'
                 + (
-                    f'<text x="{left + cell * (j + 0.5) - 0.5}" y="{y + 17}" font-size="11" text-anchor="middle"'
-                    f' fill="{colour}">{number}</text>'
+                    f'<text x="{left + cell * (j + 0.5) - 0.5}" y="{y + 17}" font-size="11" text-anchor="middle">'
+                    f"{number}</text>"
                     if number != "0"
                     else ""
                 )
@@ -123,14 +134,20 @@ def heat_map(weights: Weights, labels: Sequence[str]) -> str:
 
 
 def arc_levels(tree: Tree) -> dict[tuple[int, int], int]:
-    """How far out each arc is drawn: shorter ones nearer, and no two over the same place equally far."""
+    """How far out each arc is drawn: those from one head to one side together, and no others over the same place.
+
+    The shorter ones are nearer.
+    """
+    together: dict[tuple[int, bool], list[int]] = {}
+    for head, node in tree.arcs:
+        together.setdefault((head, node > head), [head]).append(node)
     used = [0] * len(tree)
-    levels = {}
-    for head, node in sorted(tree.arcs, key=lambda arc: abs(arc[0] - arc[1])):
-        first, last = min(head, node), max(head, node)
+    levels: dict[tuple[int, int], int] = {}
+    for (head, _), nodes in sorted(together.items(), key=lambda lane: max(lane[1]) - min(lane[1])):
+        first, last = min(nodes), max(nodes)
         level = 1 + max(used[first:last])
         used[first:last] = [level] * (last - first)
-        levels[head, node] = level
+        levels |= {(head, node): level for node in nodes[1:]}
     return levels
 
 
@@ -143,6 +160,17 @@ def _bracket(start: float, end: float, x: float, out: float) -> str:
         f"M {x:.1f} {start} H {x - out + bend:.1f} Q {x - out:.1f} {start} {x - out:.1f} {start + way * bend}"
         f" V {end - way * bend} Q {x - out:.1f} {end} {x - out + bend:.1f} {end} H {x - 6:.1f}"
     )
+
+
+def _distance(words: Sequence[str]) -> int:
+    """Between the middles of words, all the same: so much that no two touch."""
+    widths = [1.15 * LETTER * cell_len(word) for word in words]  # displaCy's letters are larger
+    return round(max([80.0, *((first + second) / 2 + 16 for first, second in pairwise(widths))]))
+
+
+def _opacity(share: float) -> str:
+    """Even what is unlikely can be seen."""
+    return f"{0.3 + 0.7 * share:.2f}"
 
 
 def _svg(width: int | float, height: int | float, label: str, lines: Sequence[str]) -> str:

@@ -24,11 +24,11 @@ def draw(
     In a terminal of so many columns as `width` says, long labels end in …, and deep trees are drawn narrower. `shares`,
     such as those of `head_shares`, stand behind the labels.
 
-    >>> print(draw(Tree.from_heads([1, -1, 1, 2]), ["Trees", "grow", "slowly", "here"], shares=[0.9, 1, 0.75, 0.5]))
-    grow 1.00
-    ├── Trees 0.90
-    └── slowly 0.75
-        └── here 0.50
+    >>> print(draw(Tree.from_heads([1, -1, 1, 2]), ["Trees", "grow", "slowly", "here"], shares=[0.9, 1.0, 0.75, 0.5]))
+    grow (1.00)
+    ├── Trees (0.90)
+    └── slowly (0.75)
+        └── here (0.50)
     """
     if len(labels) != len(tree):
         raise ValueError(f"labels: expected {len(tree)}, one for each node, got {len(labels)}")
@@ -43,7 +43,7 @@ def draw(
     waiting = [(root, "", "") for root in reversed(tree.roots)]  # nodes, what stands before them and their children
     while waiting:
         node, before, below = waiting.pop()
-        share = "" if shares is None else f"{shares[node]:.2f}"
+        share = "" if shares is None else f"({shares[node]:.2f})"
         lines.append(_line(before, printable(labels[node]), share, width, color, tree.heads[node] == ROOT))
         for child in reversed(tree.children[node]):
             last = child == tree.children[node][-1]

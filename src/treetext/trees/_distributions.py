@@ -14,7 +14,7 @@ from treetext.trees._autograd import Derivative, Inference, OneBatch, Tensors, i
 from treetext.trees._checks import check_scores, element, shaped
 from treetext.trees._eisner import eisner, sample_projective
 from treetext.trees._inside_outside import inside_outside, inside_outside_jvp
-from treetext.trees._margin import spanning_margins
+from treetext.trees._margin import projective_margins, spanning_margins
 from treetext.trees._nonprojective import nonprojective
 from treetext.trees._sampling import sample_nonprojective
 from treetext.trees._spanning import spanning_heads
@@ -155,8 +155,9 @@ class TreeDistribution(ABC):
 
     def margin(self) -> Float[Tensor, "*batch"]:
         """The log probability of the best tree minus that of the second best: inf where there is no second."""
-        best, second = self.top(2).log_probs.unbind()
-        return best - second
+        found = self._margins(self._arcs, self._roots, self._lengths, self.single_root)
+        self._check_trees(~found.isnan())
+        return found.to(self.arcs.dtype).reshape(self.batch_shape)
 
     @staticmethod
     @abstractmethod
@@ -169,6 +170,11 @@ class TreeDistribution(ABC):
     @abstractmethod
     def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         """Heads of the best trees, PAD where there is none."""
+
+    @staticmethod
+    @abstractmethod
+    def _margins(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        """The score of the best tree minus that of the second best, NaN where there is no tree."""
 
     @staticmethod
     @abstractmethod
@@ -240,12 +246,6 @@ class NonProjectiveTrees(TreeDistribution):
     tensor([0.2119, 0.2119, 0.5761])
     """
 
-    def margin(self) -> Float[Tensor, "*batch"]:
-        """The log probability of the best tree minus that of the second best: inf where there is no second."""
-        found = spanning_margins(self._arcs, self._roots, self._lengths, self.single_root)
-        self._check_trees(~found.isnan())
-        return found.to(self.arcs.dtype).reshape(self.batch_shape)
-
     @staticmethod
     def _infer(
         lengths: list[Tensor], single_root: bool, differentiable: bool, *scores: Tensor
@@ -255,6 +255,10 @@ class NonProjectiveTrees(TreeDistribution):
     @staticmethod
     def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         return spanning_heads(arcs, roots, lengths, single_root)
+
+    @staticmethod
+    def _margins(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        return spanning_margins(arcs, roots, lengths, single_root)
 
     @staticmethod
     def _sample(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
@@ -288,6 +292,10 @@ class ProjectiveTrees(TreeDistribution):
     @staticmethod
     def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         return eisner(arcs, roots, lengths, single_root)
+
+    @staticmethod
+    def _margins(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        return projective_margins(arcs, roots, lengths, single_root)
 
     @staticmethod
     def _sample(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:

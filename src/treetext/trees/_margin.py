@@ -1,4 +1,4 @@
-"""By how much the best tree is better than the second best, for trees of any kind."""
+"""By how much the best tree is better than the second best."""
 
 import numpy as np
 import torch
@@ -7,7 +7,21 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from treetext.trees._spanning import contracted, entering, expand, on_host
+from treetext.trees._inside_outside import (
+    KERNEL,
+    LEFT,
+    RIGHT,
+    SPLIT,
+    Array,
+    Integers,
+    Items,
+    in_threads,
+    inside,
+    places,
+    roles,
+    with_root,
+)
+from treetext.trees._spanning import Contracted, contracted, entering, expand, on_host
 from treetext.trees._tree import ROOT
 
 
@@ -22,31 +36,31 @@ def spanning_margins(
     return torch.from_numpy(found).to(arcs.device)
 
 
+def projective_margins(
+    arcs: Float[Tensor, "batch n n"], roots: Float[Tensor, "batch n"], lengths: Int[Tensor, " batch"], single_root: bool
+) -> Float[Tensor, " batch"]:
+    """The same for projective trees."""
+    scores = with_root(arcs, roots).cpu()
+    found = scores.new_full((len(scores),), torch.nan)
+    in_threads(_projective_margins, scores, lengths.cpu(), single_root, found)
+    return found.to(arcs.device)
+
+
 @njit(cache=True, nogil=True)
 def _margins(
     arcs: NDArray[np.float64], roots: NDArray[np.float64], lengths: NDArray[np.int64], single_root: bool
 ) -> NDArray[np.float64]:
     found = np.full(len(roots), np.nan)
     for problem in range(len(found)):
-        n = lengths[problem]
-        scores = entering(arcs[problem], roots[problem], n)
-        source, target, gain = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n)
-        parent = np.full(2 * n, -1)
-        count = contracted(scores.copy(), single_root, source, target, gain, parent)
-        if count:
-            found[problem] = _margin(scores, single_root, source[:count], target, gain, parent)
+        scores = entering(arcs[problem], roots[problem], lengths[problem])
+        best = contracted(scores.copy(), single_root)
+        if len(best.source):
+            found[problem] = _margin(scores, single_root, best)
     return found
 
 
 @njit(cache=True, nogil=True)
-def _margin(
-    scores: NDArray[np.float64],
-    single_root: bool,
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    gain: NDArray[np.float64],
-    parent: NDArray[np.int64],
-) -> float:
+def _margin(scores: NDArray[np.float64], single_root: bool, best: Contracted) -> float:
     """The least that is lost by giving up an arc of the best tree (Camerini, Fratta and Maffioli 1980).
 
     Each arc of the best tree enters some node, or some contracted cycle, last of all. In its place there, one can take
@@ -54,21 +68,21 @@ def _margin(
     """
     n = len(scores)
     heads = np.empty(n, np.int64)
-    expand(source, target, parent, heads)
+    expand(best, heads)
     first, last = _intervals(heads)
     least = np.inf
     for node in range(n):
         within, lost = node, 0.0  # the cycles around the node, from the inside, and what entering them here loses
         while within >= 0:
-            old, entered = source[within], target[within]
+            old, entered = best.source[within], best.target[within]
             if heads[entered] == (ROOT if old == n else old):
                 for new in range(n + 1):
                     if (new == old and node == entered) or (single_root and new == n and old != n):
                         continue
                     if new == n or not first[entered] <= first[new] < last[entered]:
-                        least = min(least, gain[within] + lost - scores[node, new])
-            lost += gain[within]
-            within = parent[within]
+                        least = min(least, best.gain[within] + lost - scores[node, new])
+            lost += best.gain[within]
+            within = best.parent[within]
     return max(least, 0.0)  # less than 0 is rounding
 
 
@@ -107,3 +121,56 @@ def _intervals(heads: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
             free[head] += sizes[node]
         free[node] = first[node] + 1
     return first, first + sizes
+
+
+@njit(**KERNEL)
+def _projective_margins(
+    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, found: Array
+) -> None:
+    for b in range(first, len(scores), step):
+        nodes = lengths[b] + 1
+        best = inside(scores[b, :nodes, :nodes], single_root, True)
+        if best.complete[0, nodes - 1] > -np.inf:
+            found[b] = _least_gap(best)
+
+
+@njit(**KERNEL)
+def _least_gap(best: Items) -> float:
+    """The least that is lost by putting one item of the best tree together in the second best way.
+
+    Every tree is put together in one way, so the second best differs from the best by one such choice, and is the best
+    that there is below it.
+    """
+    words = len(best.complete) - 1
+    waiting = np.empty((words, 2), np.int64)  # complete items of the best tree; see `_walk_down` of `_eisner`
+    waiting[0] = 0, words
+    count, least = 1, np.inf
+    while count > 0:
+        count -= 1
+        h, e = waiting[count]
+        m, lost = _two_best(RIGHT if h < e else LEFT, min(h, e), max(h, e), best)
+        least = min(least, lost)
+        i, j = min(h, m), max(h, m)
+        k, lost = _two_best(SPLIT, i, j, best)
+        least = min(least, lost)
+        for head, end in ((m, e), (i, k), (j, k + 1)):
+            if head != end:
+                waiting[count] = head, end
+                count += 1
+    return least
+
+
+@njit(**KERNEL)
+def _two_best(rule: int, i: int, j: int, best: Items) -> tuple[int, float]:
+    """The m of the best term of a rule, and what the second best term loses."""
+    _, x, y = roles(rule, best)
+    a, b, s, t = places(rule, i, j)
+    chosen: int = s
+    top, second = -np.inf, -np.inf
+    for m in range(j - i):
+        term = x[a, s + m] + y[b, t + m]
+        if term > top:
+            chosen, top, second = s + m, term, top
+        elif term > second:
+            second = term
+    return chosen, top - second

@@ -1,5 +1,7 @@
 """The highest-scoring tree, projective or not: a maximum spanning tree."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
@@ -121,29 +123,28 @@ def _best_head(row: NDArray[np.float64], root_last: bool) -> int:
 @njit(cache=True, nogil=True)
 def _best_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
     """Fill in the heads of the best tree and return True, or return False if there is none."""
-    n = len(heads)
-    source, target, gain = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n)
-    parent = np.full(2 * n, -1)
-    count = contracted(incoming, single_root, source, target, gain, parent)
-    if count == 0:
+    found = contracted(incoming, single_root)
+    if len(found.source) == 0:
         return False
-    expand(source[:count], target, parent, heads)
+    expand(found, heads)
     return True
 
 
-@njit(cache=True, nogil=True)
-def contracted(
-    incoming: NDArray[np.float64],
-    single_root: bool,
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    gain: NDArray[np.float64],
-    parent: NDArray[np.int64],
-) -> int:
-    """Find the best arc into each node and into each contracted cycle; how many there are of both, 0 for no tree.
+class Contracted(NamedTuple):
+    """The best arc into each node and into each contracted cycle, which are the nodes from n on; empty for no tree."""
 
-    An arc goes from `source` to `target`, which are never contracted; `gain` is its score after contractions. Nodes
-    from n on are contracted cycles; `parent` is the cycle that a node is in, -1 for none. Overwrites `incoming`.
+    source: NDArray[np.int64]
+    """Where the arc comes from, and where it leads to: nodes that are never contracted."""
+    target: NDArray[np.int64]
+    gain: NDArray[np.float64]
+    """Its score after contractions."""
+    parent: NDArray[np.int64]
+    """The cycle that a node is in, -1 for none."""
+
+
+@njit(cache=True, nogil=True)
+def contracted(incoming: NDArray[np.float64], single_root: bool) -> Contracted:
+    """Find the best arc into each node, and contract the cycles that these make. Overwrites `incoming`.
 
     The algorithm of Chu and Liu (1965) and Edmonds (1967), arranged for dense graphs as by Tarjan (1977) and
     Gabow et al. (1986): walk from any node to its best head, to the best head of that, and so on. Where the
@@ -156,6 +157,8 @@ def contracted(
     """
     n = len(incoming)
     root = n
+    source, target, gain = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n)
+    parent = np.full(2 * n, -1)
     row_of = np.arange(2 * n)  # contracted cycles use the row of one of the nodes in them
     outermost = np.arange(n)  # the contracted node that each node is in by now, or itself
     # The uncontracted node that the arc behind each score in `incoming` leads to.
@@ -184,14 +187,16 @@ def contracted(
             head = _best_head(incoming[row], single_root)
             source[node], target[node], gain[node] = head, targets[row, head], incoming[row, head]
             if gain[node] == -np.inf:
-                return 0
+                return Contracted(source[:0], target[:0], gain[:0], parent[:0])
             if head == root:
                 root_count += 1
                 break
             node = outermost[head]
         for node in path[:steps]:
             done[node] = True
-    return 0 if single_root and root_count > 1 else count
+    if single_root and root_count > 1:
+        count = 0
+    return Contracted(source[:count], target[:count], gain[:count], parent[:count])
 
 
 @njit(cache=True, nogil=True)
@@ -223,16 +228,14 @@ def _contract(
 
 
 @njit(cache=True, nogil=True)
-def expand(
-    source: NDArray[np.int64], target: NDArray[np.int64], parent: NDArray[np.int64], heads: NDArray[np.int64]
-) -> None:
+def expand(found: Contracted, heads: NDArray[np.int64]) -> None:
     """Open the cycles from the outermost in: the arc into a cycle replaces one in it, the others stay."""
     root = len(heads)
-    replaced = np.zeros(len(source), np.bool_)
-    for node in range(len(source) - 1, -1, -1):
+    replaced = np.zeros(len(found.source), np.bool_)
+    for node in range(len(found.source) - 1, -1, -1):
         if not replaced[node]:
-            inner = target[node]
-            heads[inner] = ROOT if source[node] == root else source[node]
+            inner = found.target[node]
+            heads[inner] = ROOT if found.source[node] == root else found.source[node]
             while inner != node:
                 replaced[inner] = True
-                inner = parent[inner]
+                inner = found.parent[inner]

@@ -1,13 +1,15 @@
 "use strict";
 // The browser of documents: a list with filters, and the document that is open.
 
+const { make } = trees;
 const data = JSON.parse(document.getElementById("data").textContent);
 const form = document.getElementById("filters");
 const list = document.getElementById("list");
 const view = document.getElementById("document");
-const AT_ONCE = 8; // sentence trees, before the browser may do something else
-let shown = []; // the documents that pass the filters
+const PAPER = { width: 680, height: 150, atOnce: Infinity }; // narrow enough for any page, in parts that fill it
+let shown = []; // the documents that pass the filters, by their numbers
 let opened = null; // the number of the document that is open
+let content = null; // and what is in it
 
 const isRight = (doc) => doc.label === doc.predicted;
 const nameOf = (label) => (label < 0 ? "no label" : data.labels[label]);
@@ -21,8 +23,8 @@ const passes = {
 
 function filter() {
   const wanted = [...new FormData(form)].filter(([, value]) => value !== "");
-  const numbers = data.documents.map((_, number) => number);
-  shown = numbers.filter((number) => wanted.every(([name, value]) => passes[name](data.documents[number], value)));
+  const isWanted = (doc) => wanted.every(([name, value]) => passes[name](doc, value));
+  shown = [...data.documents.keys()].filter((number) => isWanted(data.documents[number]));
   list.replaceChildren(...shown.map(row));
   mark();
   document.getElementById("count").textContent = `${shown.length} of ${data.documents.length} documents`;
@@ -36,130 +38,96 @@ function row(number) {
   return make("tr", {},
     make("th", { scope: "row" }, start),
     make("td", {}, make("bdi", {}, nameOf(doc.label))),
-    make("td", {}, ...verdict(doc)),
+    make("td", {}, verdict(doc)),
     make("td", { class: "number" }, `${doc.sentences}`),
-    make("td", {}, doc.projective === null ? "–" : doc.projective ? "yes" : "no"),
-  );
+    make("td", {}, doc.projective === null ? "–" : doc.projective ? "yes" : "no"));
 }
 
 function verdict(doc) {
+  const kind = isRight(doc) ? "right" : "wrong";
   const known = doc.label >= 0;
-  const mark = known && make("span", { class: isRight(doc) ? "right" : "wrong" }, isRight(doc) ? "✓ " : "✗ ");
-  const said = known && make("span", { class: "unseen" }, isRight(doc) ? "right: " : "wrong: ");
-  if (mark) mark.setAttribute("aria-hidden", "true");
-  return [mark, said, make("bdi", {}, nameOf(doc.predicted)), ` ${doc.probability}%`].filter(Boolean);
+  return [
+    known && make("span", { class: kind, "aria-hidden": true }, kind === "right" ? "✓ " : "✗ "),
+    known && make("span", { class: "unseen" }, `${kind}: `),
+    make("bdi", {}, nameOf(doc.predicted)),
+    ` ${doc.probability}%`,
+  ];
 }
 
+// Show which document is open, and which come before and after it. One button of the list is a stop for the Tab key.
 function mark() {
+  const stop = shown.includes(opened) ? opened : shown[0];
   for (const button of list.querySelectorAll("button")) {
-    button.setAttribute("aria-current", Number(button.dataset.number) === opened);
+    const number = Number(button.dataset.number);
+    button.setAttribute("aria-current", number === opened);
+    button.tabIndex = number === stop ? 0 : -1;
   }
+  for (const button of view.querySelectorAll("button.step")) button.disabled = next(Number(button.value)) === undefined;
 }
 
-// What is needed of one document is packed until then: JSON, deflated, in base 64.
+const next = (way) => (way > 0 ? shown.find((number) => number > opened) : shown.findLast((number) => number < opened));
+
+// What is in a document is packed until it is opened: JSON, deflated, in base 64, with marginals in percent.
 async function unpacked(number) {
   const bytes = Uint8Array.from(atob(data.packed[number]), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const { sentences, ...tree } = await new Response(stream).json();
-  return { tree: grouped(tree), sentences: sentences.map((each) => ({ ...grouped(each), words: each.words.split("\n") })) };
+  const text = await new Response(stream).json();
+  for (const tree of [text, ...text.sentences]) {
+    if (tree.weights) tree.weights = { arcs: tree.weights.arcs.map(shares), roots: shares(tree.weights.roots) };
+  }
+  return text;
 }
 
-// Heads and their shares alternate in the data.
-const grouped = (tree) => ({
-  ...tree,
-  likely: tree.likely?.map((flat) => flat.flatMap((head, i) => (i % 2 ? [] : [[head, flat[i + 1]]]))),
-});
+const shares = (percents) => percents.map((percent) => percent / 100);
 
 async function open(number, focus = true) {
   opened = number;
-  mark();
   if (focus) history.replaceState(null, "", `#document-${number + 1}`);
-  const doc = data.documents[number];
   let found;
   try {
     found = await unpacked(number);
   } catch (error) {
-    view.replaceChildren(make("p", { role: "alert" }, `This document cannot be shown by this browser: ${error.message}`));
+    view.replaceChildren(make("p", { role: "alert" }, `This browser cannot show the document: ${error.message}`));
+    view.hidden = false;
     return;
   }
   if (opened !== number) return; // another was opened meanwhile
-  const heading = make("h3", { tabindex: -1 }, `Document ${number + 1}`);
-  view.replaceChildren(head(number, heading, doc), ...body(found, number));
+  content = found;
   view.hidden = false;
+  draw({ width: view.clientWidth });
   if (focus) {
-    heading.focus({ preventScroll: true });
+    view.querySelector("h3").focus({ preventScroll: true });
     view.scrollIntoView({ block: "start" });
   }
 }
 
-function head(number, heading, doc) {
-  const place = shown.indexOf(number);
-  const step = (by, text) => {
-    const there = shown[place + by] !== undefined && place >= 0;
-    const button = make("button", { type: "button", class: "step", disabled: !there }, text);
-    button.addEventListener("click", () => open(shown[place + by]));
+function draw(options) {
+  if (!content) return;
+  view.replaceChildren(head(opened), ...trees.parsed(content, options));
+  mark();
+}
+
+function head(number) {
+  const doc = data.documents[number];
+  const step = (way, text) => {
+    const button = make("button", { type: "button", class: "step", value: way }, text);
+    button.addEventListener("click", () => open(next(way)));
     return button;
   };
-  const facts = [
-    ["Label", [make("bdi", {}, nameOf(doc.label))]],
-    ["Predicted", verdict(doc)],
-    ["Size", [`${doc.sentences} sentences, ${doc.words} words`]],
-    ["From", [make("bdi", {}, doc.name)]],
-  ].filter(([name, value]) => name !== "From" || doc.name);
+  const facts = {
+    Label: make("bdi", {}, nameOf(doc.label)),
+    Predicted: verdict(doc),
+    Size: `${doc.sentences} sentences, ${doc.words} words`,
+    From: doc.name && make("bdi", {}, doc.name),
+  };
+  const told = Object.entries(facts)
+    .filter(([, value]) => value)
+    .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
   return make("header", {},
-    make("div", { class: "title" }, heading, make("div", { class: "steps" }, step(-1, "← Previous"), step(1, "Next →"))),
-    make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))));
-}
-
-function body({ tree, sentences }, number) {
-  const texts = sentences.map(({ words }) => words.join(" "));
-  if (!sentences.length) return [make("p", {}, "A text without words: the most frequent class was predicted.")];
-  const places = sentences.map((_, i) => make("section", { class: "sentence", "aria-label": `Sentence ${i + 1}` }));
-  const parts = [];
-  if (sentences.length > 1 && (tree.heads || tree.likely)) {
-    parts.push(make("h4", {}, "Tree over the sentences"), make("p", { class: "remark" }, remark(tree)));
-    const help = "Point at a sentence, or use the arrow keys, to see its likely heads; click to see its words.";
-    parts.push(documentTree(tree, texts, "Sentences, with the tree over them", help, (i) => {
-      places[i].scrollIntoView({ block: "center" });
-      places[i].querySelector("[tabindex]")?.focus({ preventScroll: true });
-    }));
-  }
-  const trees = sentences.some((each) => each.heads || each.likely);
-  parts.push(make("h4", {}, trees ? "Trees over the words" : "Words"));
-  if (trees) parts.push(make("p", { class: "remark" }, "Point at a word, or use the arrow keys, to see its likely heads."));
-  parts.push(...places);
-  draw(0, places, sentences, number);
-  return parts;
-}
-
-function draw(from, places, sentences, number) {
-  if (opened !== number) return;
-  for (const [i, place] of [...places.entries()].slice(from, from + AT_ONCE)) {
-    const sentence = sentences[i];
-    const title = `Sentence ${i + 1}: tree over ${sentence.words.length} words`;
-    place.append(make("h5", {}, `${i + 1}`, make("small", {}, sentence.heads ? ` ${remark(sentence)}` : "")));
-    place.append(sentence.heads || sentence.likely
-      ? sentenceTree(sentence, title, "")
-      : make("p", { dir: "auto" }, sentence.words.join(" ")));
-  }
-  if (from + AT_ONCE < places.length) setTimeout(() => draw(from + AT_ONCE, places, sentences, number));
-}
-
-function remark({ heads, gold, projective, likely }) {
-  if (!heads) return "Attention without trees: the shares that each takes from which.";
-  const height = Math.max(...heads.map((_, node) => depth(heads, node)));
-  const parts = [projective ? "projective" : "non-projective", `height ${height}`];
-  if (gold) {
-    const same = heads.filter((head, node) => head === gold[node]).length;
-    parts.push(`${same} of ${heads.length} heads as in the gold tree (dashed)`);
-  }
-  return parts.join(", ");
-}
-
-function depth(heads, node) {
-  let steps = 1;
-  for (; heads[node] !== ROOT; node = heads[node]) steps += 1;
-  return steps;
+    make("div", { class: "title" },
+      make("h3", { tabindex: -1 }, `Document ${number + 1}`),
+      make("div", { class: "steps" }, step(-1, "← Previous"), step(1, "Next →"))),
+    make("dl", { class: "facts" }, told));
 }
 
 list.addEventListener("click", (event) => {
@@ -169,23 +137,40 @@ list.addEventListener("click", (event) => {
 list.addEventListener("keydown", (event) => {
   const buttons = [...list.querySelectorAll("button")];
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const next = step && buttons[buttons.indexOf(event.target) + step];
-  if (!next) return;
+  const there = step && buttons[buttons.indexOf(event.target) + step];
+  if (!there) return;
   event.preventDefault();
-  next.focus();
+  event.target.tabIndex = -1;
+  there.tabIndex = 0;
+  there.focus();
 });
 form.addEventListener("input", filter);
 form.addEventListener("reset", () => setTimeout(filter));
 form.addEventListener("submit", (event) => event.preventDefault());
-addEventListener("hashchange", () => openFromAddress());
+addEventListener("hashchange", openFromAddress);
+
+// Drawings fit the width that there is: on the screen, and on paper, where all tables are open.
+let width = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth !== width) draw({ width: view.clientWidth });
+  width = innerWidth;
+});
+let folded = [];
 addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("main details:not(.as-table)")) details.open = true;
+  folded = [...document.querySelectorAll("section > details:not([open])")];
+  for (const details of folded) details.open = true;
+  draw(PAPER);
+});
+addEventListener("afterprint", () => {
+  for (const details of folded) details.open = false;
+  draw({ width: view.clientWidth });
 });
 
 function openFromAddress() {
   const number = Number(location.hash.match(/^#document-(\d+)$/)?.[1]) - 1;
-  if (data.documents[number] && number !== opened) open(number);
-  return Boolean(data.documents[number]);
+  const there = Boolean(data.documents[number]);
+  if (there && number !== opened) open(number);
+  return there;
 }
 
 form.hidden = false;

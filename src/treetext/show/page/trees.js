@@ -1,223 +1,384 @@
 "use strict";
-// Drawings of trees. Text goes in as text, never as markup.
+// Drawings of trees, for any page. Text goes in as text, never as markup. A content security policy need not allow
+// inline styles or handlers. Needs trees.css.
+//
+// A parsed text is what `treetext parse --weights` prints: {heads, weights, sentences}, each sentence {words, heads,
+// weights}. heads[j] is the head of node j, -1 if it is the root. weights.arcs[i][j] is how likely i is the head of j,
+// weights.roots[j] how likely j is the root. Heads, weights or both may be null. `gold` may stand beside `heads`.
+//
+//   trees.parsed(text, {width, height, atOnce})         a list of elements: all trees of a text; `atOnce` sentences are
+//                                                       drawn before the browser may do something else
+//   trees.overSentences(text, {width, height, open})    a figure: sentences with arcs beside them; clicks call open(i)
+//   trees.overWords(sentence, {width, height, title})   a figure: arcs over words or, where they are wider than `width`
+//                                                       pixels, beside them
+//   trees.heatMap(tree, names)                          an SVG element: the weights as a matrix
+//   trees.make(name, attributes, ...children)           an element; null and false are no children, and no attributes
+//
+// For paper, what is higher than `height` pixels is drawn in parts, between which a page may end.
 
-const ROOT = -1;
-const ROW = 30; // height of a sentence in a document tree
-const MOST = 220; // room for the arcs of one tree, in pixels
+const trees = (() => {
+  const ROOT = -1;
+  const MOST = 220; // room for the arcs of one tree, in pixels
+  const NAMED = 5; // likely heads that are told in words; all are drawn
+  const LEAST = 0.005; // what rounds to 1% is told
+  const SENTENCE_ROW = 30;
+  const WORD_ROW = 24;
+  const GAP = 12; // between words in a line
+  const CELL = 24; // of a heat map
+  const SHADE = 0.55; // of a certain cell: its number can still be read
 
-const make = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
-const shape = (name, attributes, ...children) =>
-  fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
-
-function fill(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (value !== null && value !== false) element.setAttribute(name, value);
+  function parsed(text, { width = document.documentElement.clientWidth - 32, height = Infinity, atOnce = 8 } = {}) {
+    const { sentences } = text;
+    if (!sentences.length) return [make("p", {}, "A text without words: the most frequent class was predicted.")];
+    const parts = [];
+    const places = sentences.map((_, i) => make("section", { class: "sentence", "aria-label": `Sentence ${i + 1}` }));
+    const open = (i) => {
+      places[i].scrollIntoView({ block: "center" });
+      places[i].querySelector("[tabindex]")?.focus({ preventScroll: true });
+    };
+    if (sentences.length > 1 && isDrawn(text)) {
+      parts.push(make("h4", {}, `${text.heads ? "Tree" : "Attention"} over the sentences`));
+      parts.push(make("p", { class: "remark" }, remark(text)), overSentences(text, { width, height, open }));
+    }
+    const kind = sentences.some(({ heads }) => heads) ? "Trees over the words" : "Attention over the words";
+    parts.push(make("h4", {}, sentences.some(isDrawn) ? kind : "Words"));
+    if (sentences.some(({ weights }) => weights)) {
+      parts.push(make("p", { class: "remark" }, "Point at a word, or use the arrow keys, to see its likely heads."));
+    }
+    const draw = (from) => {
+      for (let i = from; i < Math.min(from + atOnce, places.length); i += 1) {
+        places[i].append(...one(sentences[i], i, { width, height }));
+      }
+      if (from + atOnce < places.length) setTimeout(() => places[0].isConnected && draw(from + atOnce));
+    };
+    draw(0);
+    return [...parts, ...places];
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== false));
-  return element;
-}
 
-// A tree over words, with the gold tree below it: {words, heads, likely, gold} as they are in the data of the report.
-function sentenceTree(sentence, title, help) {
-  const { words, heads, gold } = sentence;
-  const widths = words.map((word) => Math.max(24, Math.ceil(widthOf(word))));
-  const rtl = isRightToLeft(words);
-  const width = widths.reduce((sum, each) => sum + each + 16, 8);
-  let end = 4;
-  const middles = widths.map((each) => {
-    const x = end + (each + 16) / 2;
-    end += each + 16;
-    return rtl ? width - x : x;
-  });
-  const above = heads ? arcsOf(heads) : null;
-  const below = gold ? arcsOf(gold) : null;
-  const top = above ? roomOf(above) : 4;
-  const foot = top + 26;
-  const height = foot + 20 + (below ? roomOf(below) : 0);
-  const nodes = words.map((word, j) =>
-    shape("g", { class: "node", transform: `translate(${middles[j]} ${top})` },
-      shape("rect", { x: -widths[j] / 2 - 5, width: widths[j] + 10, height: 26, rx: 5 }),
-      shape("text", { y: 18 }, word),
-      shape("text", { class: "share", y: 39 }),
-    ));
-  const drawing = shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": title },
-    above && drawArcs(above, sentence.likely, middles, (along, out) => `${along} ${top - out}`, "arc"),
-    below && drawArcs(below, null, middles, (along, out) => `${along} ${foot + 16 + out}`, "arc gold"),
-    nodes,
-  );
-  const names = words.map((word) => `“${word}”`);
-  const figure = figureOf(sentence, names, nodes, make("div", { class: "wide" }, drawing), help);
-  if (rtl) figure.dataset.direction = "rtl";
-  return figure;
-}
+  function one(sentence, i, room) {
+    if (!isDrawn(sentence)) return [make("h5", {}, `${i + 1}`), make("p", { dir: "auto" }, sentence.words.join(" "))];
+    const title = `Sentence ${i + 1}: ${sentence.words.length} words`;
+    const heading = make("h5", {}, `${i + 1}`, make("small", {}, ` ${remark(sentence)}`));
+    return [heading, overWords(sentence, { ...room, title })];
+  }
 
-// A tree over sentences, which stand below each other with the arcs beside them; the gold tree is on the other side.
-function documentTree(tree, texts, title, help, open) {
-  const most = Math.min(MOST, innerWidth / 5);
-  const arcs = tree.heads ? arcsOf(tree.heads, most) : null;
-  const others = tree.gold ? arcsOf(tree.gold, most) : null;
-  const middles = texts.map((_, j) => ROW * (j + 0.5));
-  const beside = (found, likely, turn, width, kind) =>
-    shape("svg", { width, height: ROW * texts.length, viewBox: `0 0 ${width} ${ROW * texts.length}`, "aria-hidden": true },
-      drawArcs(found, likely, middles, turn, kind));
-  const room = arcs && roomOf(arcs) + 14;
-  const nodes = texts.map((text, j) =>
-    make("button", { type: "button", class: "node", title: text },
-      make("span", { class: "number" }, `${j + 1}`),
-      make("bdi", { class: "text" }, text),
-      make("span", { class: "share" }),
-    ));
-  nodes.forEach((node, j) => node.addEventListener("click", () => open(j)));
-  const list = make("ol", { class: "sentences", "aria-label": title }, nodes.map((node) => make("li", {}, node)));
-  const drawing = make("div", { class: "beside" },
-    arcs && beside(arcs, tree.likely, (along, out) => `${room - out} ${along}`, room, "arc beside-text"),
-    list,
-    others && beside(others, null, (along, out) => `${out} ${along}`, roomOf(others) + 14, "arc gold beside-text"),
-  );
-  return figureOf(tree, texts.map((_, j) => `sentence ${j + 1}`), nodes, drawing, help);
-}
+  const isDrawn = ({ heads, weights }) => Boolean(heads || weights);
 
-// What can be asked of a tree: which heads a node is likely to have, by pointing at it or with the arrow keys.
-function figureOf(tree, names, nodes, drawing, help) {
-  const told = make("p", { class: "told", "aria-hidden": true }, help);
-  const figure = make("figure", { class: "tree" }, drawing, tree.likely && told, tree.likely && asTable(tree, names));
-  const arcs = new Map([...drawing.querySelectorAll(".arc:not(.gold)")].map((arc) => [Number(arc.dataset.node), arc]));
-  if (!tree.likely) return figure;
-  const clear = () => {
-    figure.classList.remove("asked");
-    for (const part of figure.querySelectorAll(".asking")) part.classList.remove("asking");
-    for (const node of nodes) {
-      node.style.removeProperty("--share");
-      node.querySelector(".share").textContent = "";
-    }
-    told.textContent = help;
-  };
-  const ask = (j) => {
-    clear();
-    figure.classList.add("asked");
-    nodes[j].classList.add("asking");
-    arcs.get(j)?.classList.add("asking");
-    for (const [head, share] of tree.likely[j]) {
-      const node = nodes[head === ROOT ? j : head];
-      if (head !== ROOT) node.style.setProperty("--share", share / 100);
-      node.querySelector(".share").textContent = head === ROOT ? `root ${share}%` : `${share}%`;
-    }
-    told.textContent = `${names[j]} — likely heads: ${likelyHeads(tree, j, names)}`;
-  };
-  let current = 0;
-  nodes.forEach((node, j) => {
-    node.setAttribute("tabindex", j === 0 ? 0 : -1);
-    if (node.tagName === "g") node.setAttribute("role", "img");
-    const text = node.tagName === "g" ? names[j] : `${j + 1}: ${node.title}`;
-    node.setAttribute("aria-label", `${text}; ${headOf(tree, j, names)}likely heads: ${likelyHeads(tree, j, names)}`);
-    node.addEventListener("pointerenter", () => ask(j));
-    node.addEventListener("focus", () => {
-      nodes[current].setAttribute("tabindex", -1);
-      nodes[(current = j)].setAttribute("tabindex", 0);
-      ask(j);
+  function remark({ heads, gold }) {
+    if (!heads) return "no trees here: how much each takes from which";
+    const height = Math.max(...heads.map((_, j) => above(heads, j).length));
+    const parts = [isProjective(heads) ? "projective" : "non-projective", `height ${height}`];
+    const same = heads.filter((head, j) => head === gold?.[j]).length;
+    if (gold) parts.push(`${same} of ${heads.length} heads as in the gold tree (dashed)`);
+    return parts.join(", ");
+  }
+
+  // A node and all that it hangs from.
+  function above(heads, node) {
+    const found = [node];
+    while (heads[node] !== ROOT) found.push((node = heads[node]));
+    return found;
+  }
+
+  // Whether all that stands between a head and its dependent hangs from that head.
+  function isProjective(heads) {
+    return heads.every((head, node) => {
+      if (head === ROOT) return true;
+      const between = heads.map((_, j) => j).slice(Math.min(head, node) + 1, Math.max(head, node));
+      return between.every((j) => above(heads, j).includes(head));
     });
-    node.addEventListener("blur", clear);
-  });
-  drawing.addEventListener("pointerleave", clear);
-  drawing.addEventListener("keydown", (event) => {
-    const forward = figure.dataset.direction === "rtl" ? -1 : 1;
-    const step = { ArrowRight: forward, ArrowLeft: -forward, ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const next = { Home: 0, End: nodes.length - 1 }[event.key] ?? (step && current + step);
-    if (event.key === "Escape") clear();
-    if (next === undefined || !nodes[next]) return;
-    event.preventDefault();
-    nodes[next].focus();
-  });
-  return figure;
-}
+  }
 
-const headName = (head, names) => (head === ROOT ? "root" : names[head]);
-const headOf = (tree, j, names) => (tree.heads ? `head: ${headName(tree.heads[j], names)}; ` : "");
-const likelyHeads = (tree, j, names) =>
-  tree.likely[j].map(([head, share]) => `${headName(head, names)} ${share}%`).join(", ") || "none above 1%";
+  function overSentences(text, { width = Infinity, height = Infinity, open = null } = {}) {
+    const texts = text.sentences.map(({ words }) => words.join(" "));
+    const names = texts.map((_, j) => `sentence ${j + 1}`);
+    const click = open ? "; click to see its words" : "";
+    const help = `Point at a sentence, or use the arrow keys, to see its likely heads${click}.`;
+    const title = "Sentences, with the tree over them";
+    return beside(text, texts, names, { title, row: SENTENCE_ROW, width, height, open, help });
+  }
 
-// The same for those who cannot see the drawing, made when it is asked for.
-function asTable(tree, names) {
-  const details = make("details", { class: "as-table" }, make("summary", {}, "As a table"));
-  const build = () => {
-    if (details.querySelector("table")) return;
+  function overWords(sentence, { width = Infinity, height = Infinity, title = "Tree over words" } = {}) {
+    const { words } = sentence;
+    const isRepeated = (word) => words.indexOf(word) !== words.lastIndexOf(word);
+    const names = words.map((word, j) => (isRepeated(word) ? `“${word}” (${j + 1})` : `“${word}”`));
+    const widths = measured(words, 15).map((each) => Math.max(20, each));
+    const whole = widths.reduce((sum, each) => sum + each + GAP, 0);
+    if (whole > width) return beside(sentence, words, names, { title, row: WORD_ROW, width, height });
+    return inLine(sentence, names, { title, widths, whole });
+  }
+
+  // Words in a line, with the arcs over them and the gold tree below.
+  function inLine(sentence, names, { title, widths, whole }) {
+    const { words, heads, gold } = sentence;
+    const rtl = isRightToLeft(words);
+    let end = 0;
+    const middles = widths.map((each) => {
+      const x = end + (each + GAP) / 2;
+      end += each + GAP;
+      return rtl ? whole - x : x;
+    });
+    const over = heads && lanes(heads, MOST);
+    const under = gold && lanes(gold, MOST);
+    const top = over ? over.room : 4;
+    const foot = top + 44; // below the words and their shares
+    const height = foot + (under ? under.room : 0);
+    const nodes = words.map((word, j) =>
+      shape("g", { class: "node", role: "img", transform: `translate(${middles[j]} ${top})` },
+        shape("rect", { x: -widths[j] / 2 - 4, width: widths[j] + 8, height: 26, rx: 5, "fill-opacity": 0 }),
+        shape("text", { y: 18 }, word),
+        shape("text", { class: "share", y: 39 })));
+    const size = { width: whole, height, viewBox: `0 0 ${whole} ${height}` };
+    const drawing = shape("svg", { ...size, role: "group", "aria-label": title },
+      over && arcs(over, sentence, middles, (along, out) => `${along} ${top - out}`, "arc"),
+      under && arcs(under, {}, middles, (along, out) => `${along} ${foot + out}`, "arc gold"),
+      nodes);
+    return figure(sentence, names, nodes, make("div", { class: "wide" }, drawing), { forward: rtl ? -1 : 1 });
+  }
+
+  // Texts below each other, with the arcs beside them and the gold tree on the other side.
+  function beside(tree, texts, names, { title, row, width, height, open = null, help }) {
+    const middles = texts.map((_, j) => row * (j + 0.5));
+    const side = (heads, shown, turned, kind, first, count) => {
+      const found = lanes(heads, Math.min(MOST, width / 5));
+      const [room, tall] = [found.room + 14, row * count];
+      const turn = (along, out) => `${turned ? room - out : out} ${along}`;
+      const viewBox = `0 ${row * first} ${room} ${tall}`;
+      return shape("svg", { width: room, height: tall, viewBox, "aria-hidden": true },
+        arcs(found, shown, middles, turn, kind, 14));
+    };
+    const nodes = texts.map((text, j) =>
+      make(open ? "button" : "span", { ...(open ? { type: "button" } : { role: "img" }), class: "node", title: text },
+        make("span", { class: "number" }, `${j + 1}`),
+        make("bdi", { class: "text" }, text),
+        make("span", { class: "share" })));
+    if (open) nodes.forEach((node, j) => node.addEventListener("click", () => open(j)));
+    const part = (first, count) => {
+      const items = nodes.slice(first, first + count).map((node) => make("li", {}, node));
+      const list = make("ol", { "aria-label": title }, items);
+      list.style.setProperty("--row", `${row}px`);
+      return make("div", { class: "beside" },
+        tree.heads && side(tree.heads, tree, true, "arc", first, count),
+        list,
+        tree.gold && side(tree.gold, {}, false, "arc gold", first, count));
+    };
+    const most = Math.min(texts.length, Math.max(1, Math.floor(height / row)));
+    const parts = [];
+    for (let first = 0; first < texts.length; first += most) {
+      parts.push(part(first, Math.min(most, texts.length - first)));
+    }
+    return figure(tree, names, nodes, make("div", {}, parts), { help });
+  }
+
+  // What can be asked of a tree: which heads a node is likely to have, by pointing at it or with the arrow keys.
+  function figure(tree, names, nodes, drawing, { help = "", forward = 1 }) {
+    if (!tree.weights) return make("figure", { class: "tree" }, drawing);
+    const told = make("p", { class: "told", "aria-hidden": true }, help);
+    const more = make("div", { class: "more" },
+      onDemand("As a table", () => table(tree, names)),
+      onDemand("As a heat map", () =>
+        make("div", { class: "wide" }, make("p", { class: "remark" }, legend(tree)), heatMap(tree, names))));
+    const made = make("figure", { class: "tree" }, drawing, told, more);
+    const drawn = [...drawing.querySelectorAll(".arc:not(.gold)")];
+    const arcOf = new Map(drawn.map((arc) => [Number(arc.dataset.node), arc]));
+    const tell = (node, share, text) => {
+      node.querySelector(".share").textContent = text;
+      node.querySelector("rect")?.setAttribute("fill-opacity", 0.4 * share);
+      node.style.setProperty("--share", share);
+    };
+    const clear = () => {
+      made.classList.remove("asked");
+      for (const part of made.querySelectorAll(".asking")) part.classList.remove("asking");
+      for (const node of nodes) tell(node, 0, "");
+      told.textContent = help;
+    };
+    const ask = (j) => {
+      clear();
+      made.classList.add("asked");
+      nodes[j].classList.add("asking");
+      arcOf.get(j)?.classList.add("asking");
+      for (const [head, share] of likely(tree, j)) {
+        if (head === ROOT) tell(nodes[j], 0, `root ${percent(share)}`);
+        else tell(nodes[head], share, percent(share));
+      }
+      told.textContent = `${names[j]} — likely heads: ${likelyHeads(tree, j, names)}`;
+    };
+    let current = 0;
+    nodes.forEach((node, j) => {
+      const head = tree.heads ? `head: ${headName(tree.heads[j], names)}; ` : "";
+      const text = node.title ? `${j + 1}: ${node.title}` : names[j];
+      node.setAttribute("aria-label", `${text}; ${head}likely heads: ${likelyHeads(tree, j, names)}`);
+      node.setAttribute("tabindex", j === 0 ? 0 : -1);
+      node.addEventListener("pointerenter", () => ask(j));
+      node.addEventListener("focus", () => {
+        nodes[current].setAttribute("tabindex", -1);
+        nodes[(current = j)].setAttribute("tabindex", 0);
+        ask(j);
+      });
+      node.addEventListener("blur", clear);
+    });
+    drawing.addEventListener("pointerleave", clear);
+    drawing.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: forward, ArrowLeft: -forward, ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const next = { Home: 0, End: nodes.length - 1 }[event.key] ?? (step && current + step);
+      if (event.key === "Escape") clear();
+      if (next === undefined || !nodes[next]) return;
+      event.preventDefault();
+      nodes[next].focus();
+    });
+    return made;
+  }
+
+  const percent = (share) => `${Math.round(100 * share)}%`;
+  const headName = (head, names) => (head === ROOT ? "root" : names[head]);
+  const shareOf = ({ weights }, head, j) => (head === ROOT ? weights.roots[j] : weights.arcs[head][j]);
+
+  // The heads of a node, likeliest first.
+  function likely(tree, j) {
+    const heads = [ROOT, ...tree.weights.roots.keys()];
+    const found = heads.map((head) => [head, shareOf(tree, head, j)]).filter(([, share]) => share >= LEAST);
+    return found.sort((a, b) => b[1] - a[1]);
+  }
+
+  function likelyHeads(tree, j, names) {
+    const found = likely(tree, j);
+    const told = found.slice(0, NAMED).map(([head, share]) => `${headName(head, names)} ${percent(share)}`);
+    return [...told, ...(found.length > NAMED ? ["…"] : [])].join(", ") || "none above 1%";
+  }
+
+  // Made when it is first opened.
+  function onDemand(summary, build) {
+    const details = make("details", {}, make("summary", {}, summary));
+    details.addEventListener("toggle", () => details.append(build()), { once: true });
+    return details;
+  }
+
+  function table(tree, names) {
     const columns = ["", ...(tree.heads ? ["Head"] : []), ...(tree.gold ? ["Gold head"] : []), "Likely heads"];
+    const cell = (text) => make("td", {}, make("bdi", {}, text));
     const rows = names.map((name, j) =>
       make("tr", {},
         make("th", { scope: "row" }, make("bdi", {}, name)),
-        tree.heads && make("td", {}, make("bdi", {}, headName(tree.heads[j], names))),
-        tree.gold && make("td", {}, make("bdi", {}, headName(tree.gold[j], names))),
-        make("td", {}, make("bdi", {}, likelyHeads(tree, j, names))),
-      ));
-    details.append(make("table", {},
+        tree.heads && cell(headName(tree.heads[j], names)),
+        tree.gold && cell(headName(tree.gold[j], names)),
+        cell(likelyHeads(tree, j, names))));
+    return make("table", {},
       make("caption", {}, "Each node with its head in the tree, and its likely heads over all trees"),
       make("thead", {}, make("tr", {}, columns.map((name) => make("th", { scope: "col" }, name)))),
-      make("tbody", {}, rows)));
-  };
-  details.addEventListener("toggle", build);
-  return details;
-}
-
-// Shorter arcs are nearer to the nodes, and no two arcs over the same place are at the same distance.
-function arcsOf(heads, most = MOST) {
-  const used = heads.map(() => 0);
-  const arcs = heads.map((head, node) => ({ head, node })).filter(({ head }) => head !== ROOT);
-  const span = ({ head, node }) => [Math.min(head, node), Math.max(head, node)];
-  arcs.sort((a, b) => Math.abs(a.head - a.node) - Math.abs(b.head - b.node));
-  for (const arc of arcs) {
-    const [first, last] = span(arc);
-    arc.level = 1 + Math.max(...used.slice(first, last));
-    used.fill(arc.level, first, last);
+      make("tbody", {}, rows));
   }
-  const roots = heads.map((head, node) => ({ head, node })).filter(({ head }) => head === ROOT);
-  const levels = Math.max(0, ...used);
-  return { arcs, roots, levels, step: Math.min(18, most / Math.max(1, levels)) };
-}
 
-const roomOf = ({ levels, step }) => levels * step + 26;
+  function legend({ heads, gold }) {
+    const parts = ["Heads are in rows, their dependents in columns; in percent"];
+    if (heads) parts.push("frames are the tree");
+    if (gold) parts.push("dashes the gold tree");
+    return `${parts.join("; ")}.`;
+  }
 
-function drawArcs(found, likely, middles, turn, kind) {
-  const { arcs, roots, step } = found;
-  const share = (node, head) => (likely ? (likely[node].find(([each]) => each === head)?.[1] ?? 1) / 100 : 1);
-  const far = roomOf(found) - 14;
-  return [
-    ...roots.map(({ node }) => {
-      const [x, y] = turn(middles[node], far + (kind.includes("beside") ? 14 : 8)).split(" ");
-      return shape("g", { class: `${kind} root`, "data-node": node, style: `--strength: ${share(node, ROOT)}` },
-        shape("path", { class: "line", d: `M ${turn(middles[node], far - 6)} L ${turn(middles[node], 6)}` }),
-        shape("path", { class: "tip", d: tip(middles[node], turn) }),
-        shape("text", { x, y, dy: "0.3em" }, "root"));
-    }),
-    ...arcs.map(({ head, node, level }) =>
-      shape("g", { class: kind, "data-node": node, style: `--strength: ${share(node, head)}` },
-        shape("path", { class: "line", d: bracket(middles[head], middles[node], 8 + level * step, turn) }),
-        shape("path", { class: "tip", d: tip(middles[node], turn) }))),
-  ];
-}
+  function heatMap(tree, names) {
+    const heads = [ROOT, ...names.keys()];
+    const texts = names.map((name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name));
+    const room = 12 + Math.max(...measured(["root", ...texts], 12));
+    const at = (place) => room + CELL * place;
+    const cells = heads.flatMap((head, i) =>
+      names.map((name, j) => {
+        const share = shareOf(tree, head, j);
+        const kinds = [tree.heads?.[j] === head && "chosen", tree.gold?.[j] === head && "gold"].filter(Boolean);
+        if (share < LEAST && !kinds.length) return null;
+        return shape("g", { transform: `translate(${at(j)} ${at(i)})` },
+          shape("title", {}, `${headName(head, names)} → ${name}: ${percent(share)}`),
+          shape("rect", { class: "cell", width: CELL - 1, height: CELL - 1, "fill-opacity": SHADE * share }),
+          share >= LEAST && shape("text", { x: CELL / 2, y: 16 }, `${Math.round(100 * share)}`),
+          kinds.map((kind) =>
+            shape("rect", { class: `frame ${kind}`, x: 1, y: 1, width: CELL - 3, height: CELL - 3 })));
+      }));
+    const [width, height] = [at(names.length) + 4, at(heads.length) + 4];
+    const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+    const sideways = (j) => `translate(${at(j) + 16} ${room - 6}) rotate(-90)`;
+    const label = "Heat map: how likely each row is the head of each column, in percent; the table says the same";
+    return shape("svg", { class: "heat", ...size, role: "img", "aria-label": label },
+      shape("rect",
+        { class: "ground", x: room, y: room, width: CELL * names.length - 1, height: CELL * heads.length - 1 }),
+      ["root", ...texts].map((text, i) => shape("text", { class: "row", x: room - 6, y: at(i) + 16 }, text)),
+      texts.map((text, j) => shape("text", { class: "column", transform: sideways(j) }, text)),
+      cells);
+  }
 
-// Along the nodes and away from them: `turn` says where that is in a drawing.
-function bracket(from, to, out, turn) {
-  const way = Math.sign(to - from);
-  const start = from + 5 * way;
-  const round = Math.min(7, Math.abs(to - start) / 2, out - 6);
-  return [
-    `M ${turn(start, 0)} L ${turn(start, out - round)}`,
-    `Q ${turn(start, out)} ${turn(start + way * round, out)} L ${turn(to - way * round, out)}`,
-    `Q ${turn(to, out)} ${turn(to, out - round)} L ${turn(to, 6)}`,
-  ].join(" ");
-}
+  // Arcs from one head to one side share a lane. Shorter lanes are nearer to the nodes, and no two over the same place
+  // are at the same distance.
+  function lanes(heads, most) {
+    const found = new Map();
+    const key = (node) => `${heads[node]} ${node > heads[node]}`;
+    for (const [node, head] of heads.entries()) {
+      if (head === ROOT) continue;
+      const { first, last } = found.get(key(node)) ?? { first: head, last: head };
+      found.set(key(node), { first: Math.min(first, node), last: Math.max(last, node) });
+    }
+    const used = heads.map(() => 0);
+    for (const lane of [...found.values()].sort((a, b) => a.last - a.first - (b.last - b.first))) {
+      lane.level = 1 + Math.max(...used.slice(lane.first, lane.last));
+      used.fill(lane.level, lane.first, lane.last);
+    }
+    const levels = Math.max(0, ...used);
+    const step = Math.min(18, most / Math.max(1, levels));
+    return { heads, room: levels * step + 26, out: (node) => 8 + step * found.get(key(node)).level };
+  }
 
-const tip = (at, turn) => `M ${turn(at, 0)} L ${turn(at - 3.5, 7)} L ${turn(at + 3.5, 7)} Z`;
+  // `turn` says where a place along the nodes, and so far away from them, is in a drawing.
+  function arcs({ heads, room, out }, tree, middles, turn, kind, away = 8) {
+    const far = room - 14;
+    return heads.map((head, node) => {
+      const share = tree.weights ? shareOf(tree, head, node) : 1;
+      const isRoot = head === ROOT;
+      const [x, y] = turn(middles[node], far + away).split(" ");
+      const line = isRoot
+        ? `M ${turn(middles[node], far - 6)} L ${turn(middles[node], 6)}`
+        : bracket(middles[head], middles[node], out(node), turn);
+      const tip = `M ${turn(middles[node], 0)} L ${turn(middles[node] - 3.5, 7)} L ${turn(middles[node] + 3.5, 7)} Z`;
+      return shape("g", { class: isRoot ? `${kind} root` : kind, "data-node": node, opacity: 0.3 + 0.7 * share },
+        shape("path", { class: "line", d: line, "stroke-width": 1 + 1.4 * share }),
+        shape("path", { class: "tip", d: tip }),
+        isRoot && shape("text", { x, y, dy: "0.3em" }, "root"));
+    });
+  }
 
-const pen = document.createElement("canvas").getContext("2d");
+  // A line with round corners, away from the nodes and back.
+  function bracket(from, to, out, turn) {
+    const way = Math.sign(to - from);
+    const start = from + 5 * way;
+    const round = Math.min(7, Math.abs(to - start) / 2, out - 6);
+    return [
+      `M ${turn(start, 0)} L ${turn(start, out - round)}`,
+      `Q ${turn(start, out)} ${turn(start + way * round, out)} L ${turn(to - way * round, out)}`,
+      `Q ${turn(to, out)} ${turn(to, out - round)} L ${turn(to, 6)}`,
+    ].join(" ");
+  }
 
-function widthOf(word) {
-  pen.font = `15px ${getComputedStyle(document.body).fontFamily}`;
-  return pen.measureText(word).width;
-}
+  const pen = document.createElement("canvas").getContext("2d");
 
-function isRightToLeft(words) {
-  const letters = words.join("").match(/\p{L}/gu) ?? [];
-  const from = letters.filter((letter) => /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(letter));
-  return from.length * 2 > letters.length;
-}
+  // How wide texts are, in pixels, in letters of this size.
+  function measured(texts, size) {
+    pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+    return texts.map((text) => Math.ceil(pen.measureText(text).width));
+  }
+
+  function isRightToLeft(words) {
+    const letters = words.join("").match(/\p{L}/gu) ?? [];
+    const theirs = letters.filter((letter) => /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(letter));
+    return 2 * theirs.length > letters.length;
+  }
+
+  const make = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
+  const shape = (name, attributes, ...children) =>
+    fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+
+  function fill(element, attributes, children) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== null && value !== false) element.setAttribute(name, value);
+    }
+    element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+    return element;
+  }
+
+  return { parsed, overSentences, overWords, heatMap, make };
+})();
