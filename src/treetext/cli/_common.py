@@ -258,6 +258,8 @@ def written(out: Path | None) -> Iterator[IO[str]]:
         return
     if out.is_dir():
         refuse(f"{out}: a directory; expected a file to write")
+    if not out.parent.is_dir():
+        refuse(f"{out.parent}: no such directory; expected one, for {out.name}")
     aside = out.with_name(f"{out.name}.{os.getpid()}.partial")
     try:
         with aside.open("w", encoding="utf-8") as stream:
