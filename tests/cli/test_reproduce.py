@@ -3,12 +3,13 @@
 import gzip
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import SETTINGS, invoke, refusal
-from treetext.reproduce import SOURCES, TABLES, Run
+from treetext.reproduce import MEASURES, SOURCES, TABLES, Run
 from treetext.training import load_recipe, recipe_names
 
 ONLY = ("--only", "hidden-trees/none", "--seeds", 2)
@@ -96,23 +97,38 @@ def test_listing_trains_nothing(tmp_path):
 
 
 def test_data_of_the_directory(tmp_path):
-    """Recipes whose data are files find them, and results do not say where on this machine."""
+    """Recipes whose data are files find them, results do not say where, and tables and figures come from the models."""
     chance, folder = random.Random(0), tmp_path / "data" / "yelp"
     folder.mkdir(parents=True)
-    lines = [f"good film,{stars}" if (stars := chance.choice("12")) == "2" else f"bad film,{stars}" for _ in range(60)]
+    stars = [chance.choice("12") for _ in range(60)]
+    lines = [f"I saw it. I {'liked' if x == '2' else 'hated'} it. A film. It was long. Bye.,{x}" for x in stars]
     text = "\n".join(["text,stars", *lines]).encode()
     (tmp_path / "data" / SOURCES["yelp"].path).write_bytes(gzip.compress(text))
     places = ("--results", tmp_path / "r", "--models", tmp_path / "m", "--out", tmp_path / "page.md")
-    small = [x for key in ("embedding", "semantic", "hidden") for x in ("--set", f"model.{key}=4")]
+    small = [x for key in ("embedding", "semantic", "structure", "hidden") for x in ("--set", f"model.{key}=4")]
     more = ("--set", "training.epochs=1", "--set", "vocabulary.vectors=random", "--set", "vocabulary.min_count=1")
-    only = ("--only", "yelp/ours-none", "--seeds", 1, "--data", tmp_path / "data")
-    invoke("reproduce", "documents", "statistics", *places, *only, *small, *more)
-    result = json.loads((tmp_path / "r/yelp/ours-none.1.json").read_text())
+    only = ("--only", "yelp/ours-both", "--seeds", 1, "--data", tmp_path / "data")
+    tables = ("documents", "statistics", "sentence-trees", "document-trees", "figures")
+    invoke("reproduce", *tables, *places, *only, *small, *more)
+    result = json.loads((tmp_path / "r/yelp/ours-both.1.json").read_text())
     assert result["recipe"]["data"]["path"] == "yelp/yelp.csv.gz"
-    assert str(tmp_path) not in json.dumps(result)
+    assert not any(str(tmp_path) in file.read_text() for file in (tmp_path / "r").rglob("*.json"))
     page = (tmp_path / "page.md").read_text()
-    assert "treetext train yelp/ours-none --data DIR/yelp/yelp.csv.gz --seed 1" in page
-    assert "| Yelp | 2 (5) | 60 (335K) |" in page
+    assert "treetext train yelp/ours-both --data DIR/yelp/yelp.csv.gz --seed 1" in page
+    assert "| Yelp | 2 (5) | 60 (335K) | 5.0 (8.9) |" in page
+    trees = page[page.index("## Trees of sentences") :]
+    assert re.fullmatch(r"\d+\.\d \(79\.6\); \d+\.\d / \d+\.\d", cells(trees, "projective trees, %")[1])
+    assert cells(trees, "height")[2] == "not run (3.34)"
+    drawn = [path.name for path in (tmp_path / "r/figures").iterdir()]
+    assert drawn
+    assert all(name.startswith("yelp-") for name in drawn)
+    assert f"`figures/{drawn[0]}`" in page
+
+
+def test_the_command_knows_all_tables():
+    from treetext.cli._reproduce import TABLES as NAMES
+
+    assert sorted(NAMES) == sorted([*TABLES, *MEASURES])
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,15 @@ import typer
 
 from treetext.cli._common import SetOption, note, refuse, stop
 
+TABLES = (
+    "documents", "snli", "hidden-trees", "statistics", "sentence-trees", "document-trees", "figures", "snli-speed"
+)  # fmt: skip
+
 
 def reproduce(
     tables: Annotated[
         list[str],
-        typer.Argument(metavar="TABLE...", help="documents, snli, hidden-trees, statistics, snli-speed; or all."),
+        typer.Argument(metavar="TABLE...", help=f"{', '.join(TABLES)}; or all."),
     ],
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The directory of all data sets; TREETEXT_DATA unless told.")
@@ -36,18 +40,18 @@ def reproduce(
     What is done is not done again; what was interrupted goes on. Some tables take days: --list tells what there is,
     --only and --seeds choose, and --set with directories of its own is for trials.
     """
-    from treetext.reproduce import MEASURES, TABLES, Places, do, page, result_of, take
+    from treetext.reproduce import MEASURES, Places, do, page, result_of, take
+    from treetext.reproduce import TABLES as RUNS
     from treetext.training import Interrupted, parse_overrides
 
-    known = [*TABLES, *MEASURES]
-    unknown = [name for name in tables if name not in (*known, "all")]
+    unknown = [name for name in tables if name not in (*TABLES, "all")]
     if unknown:
-        refuse(f"{unknown[0]}: no such table; expected one of {', '.join(known)}, or all")
-    wanted = known if "all" in tables else list(dict.fromkeys(tables))
+        refuse(f"{unknown[0]}: no such table; expected one of {', '.join(TABLES)}, or all")
+    wanted = TABLES if "all" in tables else list(dict.fromkeys(tables))
     places = Places(
         Path(data or os.environ.get("TREETEXT_DATA") or "data"), results, models, parse_overrides(settings or [])
     )
-    runs = [run for name in wanted if name in TABLES for run in TABLES[name].runs()]
+    runs = [run for name in wanted if name in RUNS for run in RUNS[name].runs()]
     runs = [run for run in runs if run.recipe.startswith(only or "") and run.seed <= (seeds or run.seed)]
     if dry:
         for run in runs:

@@ -8,6 +8,7 @@ import torch
 
 from treetext.corpora import describe
 from treetext.models import load_model
+from treetext.reproduce._figures import WANTED, draw_figures, shown_figures
 from treetext.reproduce._markdown import NOT_RUN, markdown
 from treetext.reproduce._plan import PAIRS, SOURCES, SPEED, STATISTICS, Run
 from treetext.reproduce._runs import Places, do, machine, read, recipe_of, result_of, write
@@ -128,6 +129,12 @@ MEASURES = {
         list(DOCUMENT_RUNS.values()),
         document_trees,
         lambda places: shown_documents(_saved("document-trees", places)),
+    ),
+    "figures": Measure(
+        "Figures",
+        [SENTENCE_RUN, *(DOCUMENT_RUNS[name] for name in WANTED)],
+        draw_figures,
+        lambda places: shown_figures(_saved("figures", places)),
     ),
     "snli-speed": Measure(
         "Speed: seconds an instance of SNLI's test set", list(SPEED_RUNS.values()), _speed, _speed_shown

@@ -79,6 +79,12 @@ def result_of(run: Run, places: Places) -> dict[str, Any] | None:
     return read(places.results / f"{run.name}.json")
 
 
+def model_of(run: Run, places: Places) -> Classifier | None:
+    """The model of a run that is done, if it is still there."""
+    there = places.models / run.name
+    return load_model(there) if result_of(run, places) is not None and there.exists() else None
+
+
 def read(path: Path) -> dict[str, Any] | None:
     """A result, if there is one."""
     try:

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from treetext.analysis import Table, agreement, analyse, read_treebank
-from treetext.models import Classifier, load_model
 from treetext.reproduce._markdown import NOT_RUN, markdown
 from treetext.reproduce._plan import SOURCES, Run
-from treetext.reproduce._runs import Places, recipe_of, result_of
+from treetext.reproduce._runs import Places, model_of, recipe_of
 from treetext.training import open_corpus
 
 Say = Callable[[str], object]
@@ -39,7 +38,7 @@ SHOWN = ("model", "untrained", "random")
 
 def sentence_trees(places: Places, say: Say) -> dict[str, Any]:
     """SNLI's test sentences beside the parser's trees, and the sentences of a treebank."""
-    model = _model(SENTENCE_RUN, places)
+    model = model_of(SENTENCE_RUN, places)
     found = []
     for treebank in (SOURCES["snli"].path, EWT):
         if model is not None and treebank is not None and (places.data / treebank).exists():
@@ -52,7 +51,7 @@ def document_trees(places: Places, say: Say) -> dict[str, Any]:
     """The test documents of all sets that have a model, and the discourse trees of a treebank."""
     found: dict[str, Any] = {"figures": {}, "tables": []}
     for name, run in DOCUMENT_RUNS.items():
-        model = _model(run, places)
+        model = model_of(run, places)
         if model is None:
             continue
         say(f"trees of sentences of {SOURCES[name].title}")
@@ -63,7 +62,7 @@ def document_trees(places: Places, say: Say) -> dict[str, Any]:
                 for of, figures in analysis.sentences.figures.items()
                 if of in SHOWN
             }
-    model = _model(DOCUMENT_RUNS["debates"], places)
+    model = model_of(DOCUMENT_RUNS["debates"], places)
     if model is not None and (places.data / GUM).exists():
         say("trees of sentences beside those of GUM")
         found["tables"] = [table._asdict() for table in agreement(model, read_treebank(places.data / GUM)).tables()]
@@ -102,9 +101,3 @@ def shown_documents(saved: dict[str, Any] | None) -> str:
 def _shown(table: Table) -> str:
     rows = [["–" if cell is None else str(cell) for cell in row] for row in table.rows]
     return f"**{table.title}**\n\n{markdown(table.columns, rows)}\n{table.note}\n"
-
-
-def _model(run: Run, places: Places) -> Classifier | None:
-    """The model of a run that is done and whose model is still there."""
-    there = places.models / run.name
-    return load_model(there) if result_of(run, places) is not None and there.exists() else None
