@@ -115,7 +115,7 @@ def test_data_of_the_directory(tmp_path):
     assert not any(str(tmp_path) in file.read_text() for file in (tmp_path / "r").rglob("*.json"))
     page = (tmp_path / "page.md").read_text()
     assert "treetext train yelp/ours-both --data DIR/yelp/yelp.csv.gz --seed 1" in page
-    assert "| Yelp | 2 (5) | 60 (335K) | 5.0 (8.9) |" in page
+    assert "| Yelp (stand-in) | 2 (5) | 60 (335K) | 5.0 (8.9) |" in page
     trees = page[page.index("## Trees of sentences") :]
     assert re.fullmatch(r"\d+\.\d \(79\.6\); \d+\.\d / \d+\.\d", cells(trees, "projective trees, %")[1])
     assert cells(trees, "height")[2] == "not run (3.34)"

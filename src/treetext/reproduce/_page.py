@@ -106,9 +106,7 @@ def _commands(table: Table, places: Places) -> str:
     if not rows:
         return ""
     header = ["command", "dev", "test", "best epoch", "seconds"]
-    return f'\n??? note "The {len(rows)} runs"\n\n' + "".join(
-        f"    {line}\n" for line in markdown(header, sorted(rows)).splitlines()
-    )
+    return f"\n### The {len(rows)} runs\n\n" + markdown(header, sorted(rows))
 
 
 def command(run: Run) -> str:

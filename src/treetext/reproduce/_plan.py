@@ -17,12 +17,12 @@ class Source(NamedTuple):
 
 
 SOURCES = {
-    "yelp": Source("Yelp", "yelp/yelp.csv.gz", "stand-in: 10,000 reviews of 2005 to 2013, split 80/10/10 by seed 0"),
-    "imdb": Source("IMDB", "aclImdb", "stand-in: Large Movie Review data, 8 ratings, a tenth of train as dev"),
-    "czech": Source("CZ Movies", "csfd", "stand-in: 27,864 reviews of CSFD; fold 0 of 10"),
+    "yelp": Source("Yelp (stand-in)", "yelp/yelp.csv.gz", "10,000 reviews of 2005 to 2013, split 80/10/10 by seed 0"),
+    "imdb": Source("IMDB (stand-in)", "aclImdb", "Large Movie Review data, 8 ratings, a tenth of train as dev"),
+    "czech": Source("CZ Movies (stand-in)", "csfd", "27,864 reviews of CSFD; fold 0 of 10"),
     "debates": Source("Debates", "convote", "the paper's data and split"),
     "snli": Source(
-        "SNLI",
+        "SNLI (a fifth of its training pairs)",
         "snli",
         "116,271 of the 549,367 training pairs, all of dev and test; vectors of spaCy's medium model",
         {"vocabulary.vectors": "vectors/spacy-md.300d.txt.gz"},
