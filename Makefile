@@ -18,7 +18,7 @@ demo: setup  ## train a model on generated texts with hidden trees, and show the
 
 demo-debates: setup  ## the same on real speeches: make demo-debates CONVOTE=directory-or-archive
 	@[ -n "$(CONVOTE)" ] || { echo "CONVOTE: missing; expected the directory or archive of convote v1.1" >&2; exit 2; }
-	@.venv/bin/python examples/demo.py --recipe debates/quick --data "$(CONVOTE)" --out models/debates
+	@.venv/bin/python examples/demo.py --recipe debates/ours-both --data "$(CONVOTE)" --out models/debates
 
 test: setup  ## lint, types, tests and doctests
 	$(RUN) ruff check .

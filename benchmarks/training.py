@@ -235,7 +235,10 @@ def print_parts(b: Batch, seconds: float) -> None:
     whole = found["whole step"]
     rows = [(name, f"{1000 * taken:.1f}", f"{100 * taken / whole:.0f}%") for name, taken in found.items()]
     print_table("Where the time of a step goes (non-projective trees at both levels)", ("", "ms", "share"), *rows)
-    print("\nEach part is measured alone; what is missing to the whole is pooling, the classifier and the rest.")
+    print(
+        "\nOf one batch. Each part is measured alone, forward and backward to its own inputs,"
+        " so the parts need not add up to the whole."
+    )
 
 
 def batch_again(b: Batch) -> Batch:

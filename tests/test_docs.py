@@ -40,7 +40,7 @@ PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 README, FIRST = "../README.md", "index.md"
 READERS_OWN = {"reviews.csv": ("howto/data.md", "reviews.csv"), "treebank.conllu": ("howto/trees.md", "two.conllu")}
 """Files that the README speaks of, and which files of which pages stand for them."""
-PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show", "serve")
+PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show", "serve", "reproduce")
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 TRAIN = 'train("hidden-trees/both", '
 ADDRESS = "127.0.0.1:8000"

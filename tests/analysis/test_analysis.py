@@ -201,6 +201,9 @@ def test_refusals(hidden_trees, confident, plain):
         analyse(none, hidden_trees)
     with pytest.raises(BadInput, match="plain: the model has no trees"):
         analyse(confident, hidden_trees, others={"plain": none})
+    words_alone = make_model(hidden_trees, sentences__attention="none")
+    with pytest.raises(BadInput, match="words: no trees of sentences; expected trees as those of the model"):
+        analyse(confident, hidden_trees, others={"words": words_alone})
     with pytest.raises(BadInput, match="hidden-trees: no all data; expected one of the splits that there are: train"):
         analyse(confident, hidden_trees, "all")
     with pytest.raises(BadInput, match="label 'x' is not among those of the training data"):

@@ -117,14 +117,30 @@ def pair(first="(S (NP (NN Rain)) (VP (VBZ falls)) (. .))", second="(NP (NN rain
 
 
 def test_snli(tmp_path):
-    path = write(tmp_path / "own_test.jsonl", pair() + pair(label="-") + pair(second="(NP (DT a) (NN dog))"), True)
+    another = pair("(NP (NN Fog))", "(NP (DT a) (NN dog))")
+    path = write(tmp_path / "own_test.jsonl", pair() + pair(label="-") + pair(second="(X a)") + another, True)
     found = read_treebank(path)
     assert (found.format, found.has_documents) == ("snli", False)
-    assert trees(found) == [[[1, -1, 1], [-1]], [[1, -1, 1], [1, -1]]]
+    assert trees(found) == [[[1, -1, 1], [-1], [1, -1, 1], [-1]], [[-1], [1, -1]]], (
+        "pairs of one premise belong together"
+    )
     assert found.documents[0].sentences[0].punctuation == [False, False, True]
-    assert [s.name for document in found.documents for s in document.sentences] == ["1-1", "1-2", "3-1", "3-2"]
+    assert [s.name for document in found.documents for s in document.sentences] == [
+        "1-1",
+        "1-2",
+        "3-1",
+        "3-2",
+        "4-1",
+        "4-2",
+    ]
     [note] = found.notes
     assert note.endswith("1 pairs without a gold label ('-') left out")
+
+
+def test_an_archive_beside_a_treebank_is_not_gum(tmp_path):
+    write(tmp_path / "own-test.conllu", RAIN)
+    (tmp_path / "notes.tar.gz").write_bytes(b"")
+    assert read_treebank(tmp_path).format == "conllu"
 
 
 def test_broken_snli(tmp_path):

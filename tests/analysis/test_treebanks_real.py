@@ -61,7 +61,8 @@ def test_universal_dependencies(split, sentences, words):
 def test_snli():
     found = read_treebank(Path(DATA, "snli"))
     assert found.format == "snli"
-    assert len(found.documents) == 9824
+    assert len(found.documents) == 3323, "premises"
+    assert sum(len(document.sentences) for document in found.documents) == 2 * 9824
     assert found.notes == [
         f"{Path(DATA, 'snli', 'snli_1.0_test.jsonl.gz')}: 176 pairs without a gold label ('-') left out"
     ]

@@ -64,5 +64,5 @@ def test_refusals(model, pair_model, conllu, documents, tmp_path):
     )
     conllu.write_text(sentence("rain falls", [2, 1]))
     assert refusal("agree", model, conllu) == f"{conllu}, line 1, sentence 1: no root; expected one word with head 0"
-    assert "No such file" in refusal("agree", model, documents, "--out", tmp_path / "no" / "trees.jsonl")
+    assert "no such directory" in refusal("agree", model, documents, "--out", tmp_path / "no" / "trees.jsonl")
     invoke("agree", model, conllu, "--format", "penn", code=2)

@@ -77,6 +77,6 @@ def test_refusals(model, pair_model, reviews, tmp_path):
     assert "nowhere: no such directory" in refusal("analyse", tmp_path / "nowhere", "--out", tmp_path / "out.json")
     assert "no column called 'premise'" in refusal("analyse", pair_model, reviews, "--out", tmp_path / "out.json")
     assert not list(tmp_path.glob("out.json*")), "nothing is left behind"
-    assert "No such file" in refusal("analyse", model, "--out", tmp_path / "no" / "out.json")
+    assert "no such directory" in refusal("analyse", model, "--out", tmp_path / "no" / "out.json")
     assert "a directory; expected a file to write" in refusal("analyse", model, "--out", tmp_path)
     assert refusal("analyse", model, reviews).endswith("expected no path, or --set data.format=tsv")

@@ -59,7 +59,7 @@ def test_a_model_without_trees(tmp_path, reviews):
 def test_refusals(model, tmp_path):
     out = tmp_path / "report.html"
     assert "nowhere: no such directory" in refusal("report", tmp_path / "nowhere", "--out", out)
-    assert "No such file or directory" in refusal("report", model, "--out", tmp_path / "no" / "report.html")
+    assert "no such directory" in refusal("report", model, "--out", tmp_path / "no" / "report.html")
     path = tmp_path / "odd.csv"
     path.write_text("text,label\na,odd\n")
     settings = options({"data.format": "csv"})

@@ -172,7 +172,9 @@ def test_refusals(model, pair_model, tmp_path):
     assert "standard input has no columns; expected --input csv" in refusal("predict", model, "--text", "a", stdin="a")
     assert "line 2: 1 fields; expected two sentences" in refusal("predict", pair_model, stdin="a\tb\nonly one\n")
     assert "expected a file that can be read" in refusal("predict", model, tmp_path)
-    assert "No such file or directory" in refusal("parse", model, "--out", tmp_path / "no" / "file", stdin="a")
+    assert "no: no such directory; expected one, for file" in refusal(
+        "parse", model, "--out", tmp_path / "no" / "file", stdin="a"
+    )
     (tmp_path / "texts.jsonl").write_text('{"text": "a"}\n{"text": 3}\n')
     assert "line 2, 'text': expected a string" in refusal("predict", model, tmp_path / "texts.jsonl")
     invoke("parse", model, "--decode", "nonsense", code=2)

@@ -200,7 +200,7 @@ def test_other_kinds_of_body(headers, document_model):
 
 
 def test_too_many_texts_or_words_and_which(document_model):
-    limits = Limits(texts=3, words=20, sentence=9, characters=5000)
+    limits = Limits(texts=3, words=20, nodes=9, characters=5000)
     found = problem(one(document_model, "POST", "/v1/predict", {"texts": ["a"] * 4}, limits=limits), 422)
     assert "at most 3" in found["errors"][0]["detail"]
     texts = ["a film. " * 8, "a film", "very " * 10]
@@ -209,6 +209,8 @@ def test_too_many_texts_or_words_and_which(document_model):
         {"pointer": "#/texts/0", "detail": "24 words; expected at most 20"},
         {"pointer": "#/texts/2", "detail": "a sentence of 10 words; expected at most 9"},
     ]
+    found = problem(one(document_model, "POST", "/v1/parse", {"texts": ["Yes. " * 10]}, limits=limits), 422)
+    assert found["errors"] == [{"pointer": "#/texts/0", "detail": "10 sentences; expected at most 9"}]
     found = problem(one(document_model, "POST", "/v1/predict", {"texts": ["a" * 5001]}, limits=limits), 422)
     assert found["errors"][0]["pointer"] == "#/texts/0"
     found = problem(one(document_model, "POST", "/v1/predict", {"texts": ["a", "(" * 3000]}, limits=limits), 422)

@@ -230,5 +230,5 @@ def test_stretches_without_white_space_are_for_languages_that_have_it(language, 
     model = type(document_model)(
         document_model.settings, document_model.vocabulary, document_model.labels, Tokenizer(language)
     )
-    work = asyncio.run(outcomes(model, Limits(sentence=5000), lambda: [Work("predict", ["好" * 2500])]))[0][0]
+    work = asyncio.run(outcomes(model, Limits(nodes=5000), lambda: [Work("predict", ["好" * 2500])]))[0][0]
     assert (work.answer.exception() is None) == (language == "zh")

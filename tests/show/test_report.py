@@ -114,7 +114,7 @@ def test_fewer_marginals_before_fewer_documents():
     room = 200_000
     all_of_it = packed(made, LABELS, room)
     assert (len(all_of_it.entries), all_of_it.kept) == (8, None)
-    size = sum(map(len, all_of_it.contents))
+    size = sum(map(len, all_of_it.contents)) + sum(len(json.dumps(entry)) for entry in all_of_it.entries)
     fewer = packed(made, LABELS, size)
     assert (len(fewer.entries), fewer.kept) == (8, 8)
     few = packed(made, LABELS, size // 4)
@@ -167,6 +167,19 @@ def test_five_hundred_documents_stay_below_five_megabytes():
     assert 1000 < shown < 3000
     assert f"{shown:,} of the 3,000 texts, drawn by chance, as many as this file has room for." in page
     assert "of each word only the likeliest head has its marginal here" in page
+
+
+def test_the_list_is_of_those_that_have_room():
+    made = documents(300, lambda _: [["a"]], np.random.default_rng(0))
+    few = packed(made, LABELS, 20_000)
+    assert 20 < len(few.entries) == len(few.contents) < 300
+
+
+def test_many_labels_leave_room_for_fewer_documents():
+    labels = [*LABELS, *(f"label {i}" for i in range(400 - len(LABELS)))]
+    made = documents(2000, lambda _: [["word"] * 30] * 4, np.random.default_rng(0))
+    page = report_page(evaluation(made)._replace(labels=labels, confusion=[[1] * 400] * 400), made)
+    assert len(page.encode()) < 5_000_000
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,15 @@ def texts(drawing):
     return ["".join(node.itertext()).strip() for node in drawing.iter(f"{S}text")]
 
 
+def test_any_dictionary_is_escaped():
+    markup = '<script>alert(1)</script> "&'
+    words = [{"text": markup, "tag": markup}, {"text": "x&y", "tag": "x&y"}]
+    arcs = [{"start": 0, "end": 1, "label": markup, "dir": "left"}]
+    drawing = ET.fromstring(arcs_svg({"words": words, "arcs": arcs}))
+    assert not any("script" in node.tag for node in drawing.iter())
+    assert sum(text.count(markup) for text in texts(drawing)) == 3
+
+
 def test_sentence_arcs_are_those_of_displacy():
     drawing = ET.fromstring(sentence_svg(WORDS, TREE, WEIGHTS))
     arrows = [group for group in drawing.iter(f"{S}g") if group.get("class") == "displacy-arrow"]

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from treetext.analysis._bootstrap import Interval, intervals
 from treetext.analysis._induced import Texts
-from treetext.analysis._sources import checked_levels
+from treetext.analysis._sources import checked_levels, checked_targets
 from treetext.models import Classifier
 from treetext.nn import Replacement, replaced_marginals
 from treetext.training import Corpus
-from treetext.training._corpus import UNKNOWN, Progress
+from treetext.training._corpus import Progress
 from treetext.trees import ROOT, Marginals, TreeDistribution
 
 MOST_DOCUMENTS, MOST_WORDS = 256, 50_000  # in a batch: enough for most to meet others of their length
@@ -51,7 +51,7 @@ def ablate(
     of the tree that a parse would give and 0 for all others.
     """
     levels = checked_levels(model)
-    targets = corpus.targets(model.labels)[corpus.rows[split]]
+    targets = checked_targets(model, corpus, split)
     words = int(corpus.encoded.sizes[corpus.rows[split]].mean()) + 1
     texts = Texts(model, corpus, split, max(1, min(MOST_DOCUMENTS, MOST_WORDS // words)))
     own = _classes(model, texts, [], own_marginals, progress)
@@ -88,7 +88,7 @@ def best_tree(trees: TreeDistribution) -> Marginals:
 
 
 class Shuffled:
-    """The marginals of another sequence of the same length in the same batch; its own where there is none.
+    """The marginals of another sequence of the same length in the same chunk of a batch; its own where there is none.
 
     Counts the sequences of two nodes or more that were `seen`, and those of them that were `moved`.
     """
@@ -136,11 +136,12 @@ def _ablated(
     levels: list[str],
     classes: np.ndarray,
     own: np.ndarray,
-    targets: np.ndarray,
+    targets: np.ndarray | None,
     moved: float | None,
     resamples: int,
     seed: int,
 ) -> Ablated:
-    counts = np.stack([classes == targets, classes != own], -1).astype(float)
+    right = np.zeros(len(classes), bool) if targets is None else classes == targets
+    counts = np.stack([right, classes != own], -1).astype(float)
     accuracy, changed = intervals(np.stack([counts, np.ones_like(counts)], -1), resamples, seed)
-    return Ablated(name, levels, None if (targets == UNKNOWN).all() else accuracy, changed, moved)
+    return Ablated(name, levels, None if targets is None else accuracy, changed, moved)

@@ -10,7 +10,7 @@ from treetext.analysis._annotated import AnnotatedDocument, AnnotatedSentence
 from treetext.analysis._figures import LevelAnalysis, judge, plain
 from treetext.analysis._induced import Induced, induce_from_words
 from treetext.analysis._shapes import Forest
-from treetext.analysis._sources import MODEL, checked_levels, sources, tree_levels
+from treetext.analysis._sources import MODEL, check_levels, checked_levels, sources
 from treetext.analysis._tables import Table, figures_table, gold_table
 from treetext.analysis._treebanks import Treebank
 from treetext.models import Classifier
@@ -96,9 +96,7 @@ def agreement(
     if not punctuation:
         notes.append(f"{treebank.name}: heads of punctuation are not counted")
     models = sources(model, others, untrained)
-    for name, other in models.items():
-        if missing := [level for level in levels if level not in tree_levels(other)]:
-            raise BadInput(f"{name}: no trees of {' or '.join(missing)}; expected trees as those of the model")
+    check_levels(models, levels)
     induced = {name: _induced(one, treebank.documents, levels, progress) for name, one in models.items()}
     results, trees = {}, list[Compared]()
     for level in levels:

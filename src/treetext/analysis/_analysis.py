@@ -10,7 +10,7 @@ from treetext.analysis._ablation import Ablated, ablate
 from treetext.analysis._bootstrap import Interval, intervals
 from treetext.analysis._figures import LevelAnalysis, judge, plain
 from treetext.analysis._induced import Induced, gold_heads, induce
-from treetext.analysis._sources import LEVELS, MODEL, checked_levels, sources
+from treetext.analysis._sources import LEVELS, MODEL, check_levels, checked_levels, checked_targets, sources
 from treetext.analysis._tables import Table, ablation_table, agreement_table, figures_table
 from treetext.models import Classifier
 from treetext.text import BadInput
@@ -71,19 +71,17 @@ def analyse(
     with other marginals. `seed` is that of random trees, shuffling and the bootstrap, which draws documents.
     """
     models = sources(model, others, untrained)
-    _check(models, corpus, split)
-    rows = corpus.rows[split]
-    targets, is_labelled = corpus.targets(model.labels)[rows], bool((corpus.encoded.labels[rows] >= 0).any())
-    if is_labelled:
-        corpus.check_labels(model.labels, (split,))
+    _check(models, corpus)
+    check_levels(models, checked_levels(model))
+    targets, rows = checked_targets(model, corpus, split), corpus.rows[split]
     induced, right = dict[str, dict[str, Induced]](), None
     for name, each in models.items():
         induced[name], classes = induce(each, corpus, split, progress)
-        if name == MODEL and is_labelled:
+        if name == MODEL and targets is not None:
             right = np.stack([classes == targets, np.ones(len(classes))], -1)[:, None].astype(float)
     levels = {}
     for level in checked_levels(model):
-        found = {name: trees[level] for name, trees in induced.items() if level in trees}
+        found = {name: trees[level] for name, trees in induced.items()}
         gold = gold_heads(corpus, split, level, np.unique(found[MODEL].forest.documents))
         kind = getattr(model.settings, level)
         levels[level] = judge(found, kind, gold, len(rows), resamples=resamples, seed=seed)
@@ -100,10 +98,7 @@ def analyse(
     )
 
 
-def _check(models: Mapping[str, Classifier], corpus: Corpus, split: str) -> None:
-    if split not in corpus.rows or not len(corpus.rows[split]):
-        there = ", ".join(name for name, rows in corpus.rows.items() if len(rows)) or "none"
-        raise BadInput(f"{corpus.name}: no {split} data; expected one of the splits that there are: {there}")
+def _check(models: Mapping[str, Classifier], corpus: Corpus) -> None:
     for name, model in models.items():
         task, expected = model.settings.task, "pairs" if corpus.data.pairs else "documents"
         if task != expected:

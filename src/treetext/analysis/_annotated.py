@@ -18,7 +18,7 @@ class AnnotatedSentence(NamedTuple):
 
 
 class AnnotatedDocument(NamedTuple):
-    """Sentences that belong together; those of a pair are its two sentences."""
+    """Sentences that belong together."""
 
     name: str
     sentences: list[AnnotatedSentence]

@@ -80,7 +80,7 @@ def dependencies(parse: str) -> Dependencies:
     """
     words, tags, heads = list[str](), list[str](), list[int]()
     open_ = [_Constituent()]  # the outermost stands for all of the text
-    for match in re.finditer(r"[()]|[^()\s]+", parse):
+    for match in re.finditer(r"[()]|[^() \t\r\n]+", parse):
         token, here = match.group(), f"character {match.start() + 1}"
         if token == "(":
             if open_[-1].word is not None:
@@ -134,7 +134,7 @@ def _join(constituent: _Constituent, heads: list[int]) -> int:
 def head_child(label: str, children: tuple[str, ...]) -> int:
     """Which of the children, given by their labels and without punctuation, is the head."""
     found = _noun_phrase_head(children) if label in NOUN_PHRASES else _ruled_head(RULES.get(label, _left("")), children)
-    # Of things joined by a conjunction, the first one is the head.
+    # Of things joined by a conjunction, the one before it is the head.
     return found - 2 if found >= 2 and children[found - 1] == "CC" else found
 
 

@@ -27,11 +27,14 @@ def gold_recovery(model: Classifier, corpus: Corpus, split: str = "test") -> dic
     """For words and for sentences, how many gold arcs the model's trees have (`found`), and random trees (`chance`).
 
     Random trees are all equally likely: over n nodes, each head is right with probability 1/n, and each arc is there
-    in either direction with probability 2/n. Trees of a single node count for nothing.
+    in either direction with probability 2/n. Trees of a single node count
+    for nothing; a level that has no others is left out.
     """
     results = {}
     for level, found in induce(model, corpus, split)[0].items():
         forest = found.forest
+        if not (forest.lengths > 1).any():
+            continue
         gold = gold_heads(corpus, split, level, np.unique(forest.documents))
         if gold is None:
             problem = f"the {split} data have no gold trees of {level}"

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import torch
+from jaxtyping import Int
 
 from treetext.analysis._reference_trees import REFERENCES
 from treetext.models import Classifier
 from treetext.nn._attention import TREES
 from treetext.text import BadInput
+from treetext.training import Corpus
 
 MODEL, UNTRAINED, GOLD = "model", "untrained", "gold"
 LEVELS = ("words", "sentences")
@@ -42,6 +45,24 @@ def checked_levels(model: Classifier, among: Sequence[str] = LEVELS) -> list[str
         listed = ", ".join(f"{level}: {kind}" for level, kind in _kinds(model, among).items())
         raise BadInput(f"the model has no trees (attention of {listed}); expected {' or '.join(TREES)} attention")
     return found
+
+
+def check_levels(models: Mapping[str, Classifier], wanted: Sequence[str]) -> None:
+    """Refuse models whose trees are not of all levels that are looked at."""
+    for name, model in models.items():
+        if missing := [level for level in wanted if level not in tree_levels(model)]:
+            raise BadInput(f"{name}: no trees of {' or '.join(missing)}; expected trees as those of the model")
+
+
+def checked_targets(model: Classifier, corpus: Corpus, split: str) -> Int[np.ndarray, "rows"] | None:
+    """The class of each text of a split, None without any label; refused where some are not known."""
+    corpus.check_split(split)
+    rows = corpus.rows[split]
+    if not (corpus.encoded.labels[rows] >= 0).any():
+        return None
+    corpus.check_labels(model.labels, (split,))
+    targets: Int[np.ndarray, rows] = corpus.targets(model.labels)[rows]
+    return targets
 
 
 def _kinds(model: Classifier, among: Sequence[str]) -> dict[str, str]:

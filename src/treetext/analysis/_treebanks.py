@@ -72,12 +72,12 @@ def _format(place: Path) -> Format:
         names = [file.name for file in files if file.parent == place]
     else:
         names = [place.name]
-    if any(name.endswith(ARCHIVES) for name in names):
-        return "gum"
     if any(name.removesuffix(".gz").endswith(".conllu") for name in names):
         return "conllu"
     if any(name.removesuffix(".gz").endswith(".jsonl") for name in names):
         return "snli"
+    if any(name.endswith(ARCHIVES) for name in names):
+        return "gum"
     raise BadInput(f"{place}: neither *.conllu nor *.jsonl nor GUM; expected one, or format: {', '.join(FORMATS)}")
 
 
@@ -96,20 +96,24 @@ def _read_conllu(file: Path, _: list[str]) -> list[AnnotatedDocument]:
 
 
 def _read_snli(file: Path, notes: list[str]) -> list[AnnotatedDocument]:
-    """The pairs that have a gold label, as in the paper, with the Stanford parser's trees."""
-    found, undecided = list[AnnotatedDocument](), 0
+    """The pairs that have a gold label, as in the paper, with the Stanford parser's trees.
+
+    Those of one premise, which has the same tree in all of them, are a document.
+    """
+    found, undecided = dict[str, AnnotatedDocument](), 0
     columns = Columns("sentence1_parse", "sentence2_parse", "gold_label")
     for example in read_jsonl(file, columns, notes):
         if example.label == "-":
             undecided += 1
             continue
         name = example.where.rpartition(" ")[2]
-        found.append(AnnotatedDocument(name, list(_sentences(example.text, name, example.where))))
+        document = found.setdefault(str(example.text[0]), AnnotatedDocument(name, []))
+        document.sentences.extend(_sentences(example.text, name, example.where))
     if undecided:
         notes.append(f"{file}: {undecided} pairs without a gold label ('-') left out")
     if not found:
         raise BadInput(f"{file}: no pairs; expected SNLI, a JSON object a line")
-    return found
+    return list(found.values())
 
 
 def _sentences(parses: str | list[str] | list[list[str]], name: str, where: str) -> Iterator[AnnotatedSentence]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treetext.cli._common import (
+    DataSetOption,
     JsonOption,
     ModelArgument,
-    SetOption,
     Split,
     load_data,
     note,
@@ -44,7 +44,7 @@ def analyse(
         int, typer.Option(min=0, metavar="N", help="Of the bootstrap, for confidence intervals.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of random trees and of all that is drawn.")] = 0,
-    settings: SetOption = None,
+    settings: DataSetOption = None,
     as_json: JsonOption = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write all figures there, as JSON.")] = None,
 ) -> None:
@@ -58,7 +58,7 @@ def analyse(
     from treetext.training import open_corpus
 
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
-    found, part = load_data(loaded, data, settings, split), split or Split.TEST
+    found, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
     with progress() as bars, written(out) if out else nullcontext() as stream:
         corpus = open_corpus(found.data, bars.more)
         analysis = analyse_trees(

@@ -31,6 +31,12 @@ SetOption = Annotated[
         "--set", metavar="KEY=VALUE", help="Replace a value of the recipe, as in model.hidden=125; repeatable."
     ),
 ]
+DataSetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Replace a setting of the data, as in data.label=stars; repeatable."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 TABLES = ("csv", "tsv", "jsonl", "parquet")
 
@@ -84,7 +90,11 @@ def note(line: str) -> None:
 
 
 def load(
-    source: "str | Recipe", data: str | None, settings: Sequence[str] | None, more: dict[str, Any] | None = None
+    source: "str | Recipe",
+    data: str | None,
+    settings: Sequence[str] | None,
+    more: dict[str, Any] | None = None,
+    option: str = "--data",
 ) -> "Recipe":
     """A recipe with the data and the settings of the options; the ending of a file says which kind of table it is."""
     from treetext.text import BadInput
@@ -95,7 +105,7 @@ def load(
         try:
             return load_recipe(source, overrides)
         except BadInput as error:
-            raise BadInput(f"{error}; give it with --data" if ": data: path: " in str(error) else error) from None
+            raise BadInput(f"{error}; give it with {option}" if ": data: path: " in str(error) else error) from None
     ending = file_format(data)
     try:
         recipe = load_recipe(
@@ -116,7 +126,9 @@ def load(
     return load_recipe(recipe, {"data.format": ending})
 
 
-def load_data(model: "Classifier", data: str | None, settings: Sequence[str] | None, split: Split | None) -> "Recipe":
+def load_data(
+    model: "Classifier", data: str | None, settings: Sequence[str] | None, split: Split | None, option: str
+) -> "Recipe":
     """What to look at a model on: its own data or others, cut into words as its own."""
     from treetext.corpora._data import ENDINGS
     from treetext.text import BadInput
@@ -129,10 +141,10 @@ def load_data(model: "Classifier", data: str | None, settings: Sequence[str] | N
             )
     base = _recipe(model)
     if data is None and isinstance(base, str):
-        raise BadInput("the model does not say what it was trained on; expected --data")
+        raise BadInput(f"the model does not say what it was trained on; expected {option}")
     cut = model.tokenizer
     words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
-    found = load(base, data, settings, words)
+    found = load(base, data, settings, words, option)
     if data and split is None and found.data.format in ENDINGS and Path(data).is_file():
         return load_recipe(found, {"data.path": None, "data.test": data})
     return found
@@ -258,6 +270,8 @@ def written(out: Path | None) -> Iterator[IO[str]]:
         return
     if out.is_dir():
         refuse(f"{out}: a directory; expected a file to write")
+    if not out.parent.is_dir():
+        refuse(f"{out.parent}: no such directory; expected one, for {out.name}")
     aside = out.with_name(f"{out.name}.{os.getpid()}.partial")
     try:
         with aside.open("w", encoding="utf-8") as stream:

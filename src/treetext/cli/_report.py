@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treetext.cli._common import ModelArgument, SetOption, Split, load_data, note, progress, written
+from treetext.cli._common import DataSetOption, ModelArgument, Split, load_data, note, progress, written
 
 
 def report(
@@ -23,7 +23,7 @@ def report(
     statistics: Annotated[
         bool, typer.Option("--statistics/--no-statistics", help="With those of `treetext analyse`, which take longer.")
     ] = True,
-    settings: SetOption = None,
+    settings: DataSetOption = None,
 ) -> None:
     """Write a page with scores and trees.
 
@@ -36,7 +36,7 @@ def report(
     from treetext.training import open_corpus
 
     loaded = load_model(model)
-    found, part = load_data(loaded, data, settings, split), split or Split.TEST
+    found, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
     with progress() as bars, written(out) as stream:
         corpus = open_corpus(found.data, bars.more)
         tables: Any = ()

@@ -9,6 +9,7 @@ import typer
 
 from treetext.cli._common import (
     DataOption,
+    DataSetOption,
     JsonOption,
     ModelArgument,
     SetOption,
@@ -91,7 +92,7 @@ def evaluate(
     split: Annotated[
         Split | None, typer.Option(help="Which part of the data: test unless told; of a file by --data, all of it.")
     ] = None,
-    settings: SetOption = None,
+    settings: DataSetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model on labelled texts.
@@ -102,7 +103,7 @@ def evaluate(
     from treetext.training import open_corpus
 
     loaded = load_model(model)
-    found, part = load_data(loaded, data, settings, split), split or Split.TEST
+    found, part = load_data(loaded, data, settings, split, "--data"), split or Split.TEST
     with progress() as bars:
         corpus = open_corpus(found.data, bars.more)
         evaluation = score(loaded, corpus, part, bars.more)

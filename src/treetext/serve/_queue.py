@@ -33,8 +33,8 @@ class Limits(NamedTuple):
     """In a text, or a sentence of a pair."""
     words: int = 5_000
     """In a text, or a pair."""
-    sentence: int = 500
-    """Words in a sentence: time grows with their cube."""
+    nodes: int = 300
+    """Words in a sentence, and sentences in a text: time grows with their cube, answers with their square."""
     queue: int = 512
     """Texts that wait."""
     seconds: float = 30.0
@@ -202,8 +202,10 @@ class Queue:
         lengths = [len(words) for words in sentences]
         if sum(lengths) > limits.words:
             raise BadInput(f"{sum(lengths)} words; expected at most {limits.words}")
-        if max(lengths, default=0) > limits.sentence:
-            raise BadInput(f"a sentence of {max(lengths)} words; expected at most {limits.sentence}")
+        if len(lengths) > limits.nodes:
+            raise BadInput(f"{len(lengths)} sentences; expected at most {limits.nodes}")
+        if max(lengths, default=0) > limits.nodes:
+            raise BadInput(f"a sentence of {max(lengths)} words; expected at most {limits.nodes}")
         return sentences if self.model.is_whole(len(sentences)) else text
 
     @cached_property

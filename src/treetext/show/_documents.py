@@ -66,12 +66,11 @@ def packed(documents: Sequence[Document], labels: Sequence[str], most_bytes: int
     """All documents, with fewer marginals where these have no room; where that does not help, the first of them."""
     entries = [_entry(document, labels) for document in documents]
     for kept in KEPT:
-        contents = []
-        room = most_bytes - sum(len(json.dumps(entry)) for entry in entries)
-        for document in documents:
+        contents, room = list[str](), most_bytes
+        for entry, document in zip(entries, documents, strict=True):
             content = json.dumps(_content(document, kept), ensure_ascii=False, separators=(",", ":"))
             text = base64.b64encode(zlib.compress(content.encode(), 9)).decode()
-            room -= len(text) + 3  # quotes and a comma
+            room -= len(json.dumps(entry).replace("<", "\\u003c")) + len(text) + 4  # with quotes and commas
             if room < 0:
                 break
             contents.append(text)

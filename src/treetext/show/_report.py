@@ -21,8 +21,8 @@ from treetext.show._tables import cell, html_table, table_plot
 from treetext.training import Corpus, Evaluation, evaluate
 
 Progress = Callable[[str, int], object]
-MOST_BYTES = 4_500_000
-"""For the documents of a report, which stays below five million bytes."""
+MOST_BYTES = 4_990_000
+"""Of a report, unless its scores and tables alone take more."""
 WARNING = (
     "A tree here is whatever helped the classifier. That it looks plausible proves nothing: compare each figure with"
     " those of the untrained model and of trees that know nothing."
@@ -64,8 +64,6 @@ def report_page(
 ) -> str:
     """The page, from plain values: scores, parsed documents, tables, and what the model says about itself."""
     about = about or {}
-    found = packed(documents, evaluation.labels, MOST_BYTES)
-    data = {"labels": evaluation.labels, "documents": found.entries, "packed": found.contents}
     title = f"{about.get('recipe_name') or 'A model'} on {about.get('data') or 'its data'}, {evaluation.split}"
     script, style = (_part("trees.js") + _part("report.js"), _part("trees.css") + _part("report.css"))
     # Nothing else runs or is fetched, whatever is in the texts.
@@ -74,9 +72,14 @@ def report_page(
         "scores": ("Scores", _scores(evaluation)),
         "learning": ("Learning curves", _learning(about)),
         "trees": ("Statistics of the trees", _statistics(tables)),
-        "documents": ("Documents", _browser(found, documents, evaluation)),
+        "documents": ("Documents", _browser(Packed([], [], None), documents, evaluation)),
         "about": ("About the model", _about(about)),
     }
+    # What all else takes is not for documents.
+    used = len(script) + len(style) + sum(len(content.encode()) for _, content in sections.values())
+    found = packed(documents, evaluation.labels, MOST_BYTES - used)
+    data = {"labels": evaluation.labels, "documents": found.entries, "packed": found.contents}
+    sections["documents"] = ("Documents", _browser(found, documents, evaluation))
     sections = {name: section for name, section in sections.items() if section[1]}
     links = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, (heading, _) in sections.items())
     body = "".join(

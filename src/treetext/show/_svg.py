@@ -48,8 +48,10 @@ def arcs_svg(sentence: Mapping[str, Any]) -> str:
     """Any sentence of displaCy's plain dictionaries, as from `sentence_arcs`: {"words": [...], "arcs": [...]}."""
     from spacy import displacy  # takes a while to import
 
-    texts, arcs = [printable(word["text"]) for word in sentence["words"]], sentence["arcs"]
-    tags = [printable(word.get("tag", "")) for word in sentence["words"]]
+    texts = [printable(word["text"]) for word in sentence["words"]]
+    # displaCy escapes texts, but neither tags nor labels.
+    tags = [escape(printable(word.get("tag", ""))) for word in sentence["words"]]
+    arcs = [{**arc, "label": escape(printable(arc["label"]))} for arc in sentence["arcs"]]
     words = [{"text": text, "tag": tag} for text, tag in zip(texts, tags, strict=True)]
     drawn = displacy.render(
         {"words": words, "arcs": arcs, "settings": {"direction": "rtl" if _is_right_to_left(texts) else "ltr"}},

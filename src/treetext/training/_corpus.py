@@ -52,6 +52,12 @@ class Corpus:
         targets: np.ndarray = known[self.encoded.labels]
         return targets
 
+    def check_split(self, split: str) -> None:
+        """Refuse a split that is not there."""
+        if not len(self.rows.get(split, ())):
+            there = ", ".join(name for name, rows in self.rows.items() if len(rows)) or "none"
+            raise BadInput(f"{self.name}: no {split} data; expected one of the splits that there are: {there}")
+
     def check_labels(self, classes: list[str], splits: tuple[str, ...] = ("dev", "test")) -> None:
         """Refuse labels in these splits that no training text has."""
         targets = self.targets(classes)

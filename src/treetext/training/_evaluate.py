@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from treetext.corpora import Data
 from treetext.models import Classifier, moved
-from treetext.text import BadInput, LengthBatches
+from treetext.text import LengthBatches
 from treetext.training._corpus import Batches, Corpus, Progress, open_corpus
 
 
@@ -31,9 +31,7 @@ def evaluate(
 ) -> Evaluation:
     """The accuracy on all texts of a split: none is left out."""
     corpus = data if isinstance(data, Corpus) else open_corpus(data, progress)
-    if split not in corpus.rows or not len(corpus.rows[split]):
-        there = ", ".join(name for name, rows in corpus.rows.items() if len(rows)) or "none"
-        raise BadInput(f"{corpus.name}: no {split} data; expected one of the splits that there are: {there}")
+    corpus.check_split(split)
     corpus.check_labels(model.labels, (split,))
     predicted = predictions(model, corpus, split, progress)
     rows = corpus.rows[split]

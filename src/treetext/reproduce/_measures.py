@@ -1,0 +1,142 @@
+"""Tables that are measured on data or on trained models: each leaves a file beside the results of the runs."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from treetext.corpora import describe
+from treetext.models import load_model
+from treetext.reproduce._figures import WANTED, draw_figures, shown_figures
+from treetext.reproduce._markdown import NOT_RUN, markdown
+from treetext.reproduce._plan import PAIRS, SOURCES, SPEED, STATISTICS, Run
+from treetext.reproduce._runs import Places, do, machine, read, recipe_of, result_of, write
+from treetext.reproduce._trees import (
+    DOCUMENT_RUNS,
+    SENTENCE_RUN,
+    document_trees,
+    sentence_trees,
+    shown_documents,
+    shown_tables,
+)
+from treetext.training import load_recipe, open_corpus
+
+Say = Callable[[str], object]
+SPEED_RUNS = {kind: Run(f"snli/ours-{kind}", 1) for kind in PAIRS}
+
+
+class Measure(NamedTuple):
+    """How a table is got and shown, and of which models."""
+
+    title: str
+    runs: Sequence[Run]
+    measure: Callable[[Places, Say], dict[str, Any]]
+    shown: Callable[[Places], str]
+
+
+def take(name: str, places: Places, say: Say) -> None:
+    """Measure, unless that is done with all models that there are."""
+    of = [run.name for run in MEASURES[name].runs if result_of(run, places) is not None]
+    saved = _saved(name, places)
+    if saved is None or saved["of"] != of:
+        found = MEASURES[name].measure(places, say)
+        write(places.results / f"{name}.json", {**found, "of": of, "machine": machine()})
+
+
+def _saved(name: str, places: Places) -> dict[str, Any] | None:
+    return read(places.results / f"{name}.json")
+
+
+def _statistics(places: Places, say: Say) -> dict[str, Any]:
+    found = {}
+    for name, source in SOURCES.items():
+        if source.path is None or not (places.data / source.path).exists():
+            continue
+        say(f"statistics of {source.title}")
+        data = load_recipe(f"{name}/none", {"data.path": str(places.data / source.path)}).data
+        corpus = open_corpus(data)
+        everything = describe(corpus.encoded, corpus.rows)[-1]
+        found[name] = {**everything._asdict(), "fingerprint": corpus.fingerprint}
+    return found
+
+
+def _statistics_shown(places: Places) -> str:
+    found = _saved("statistics", places) or {}
+    rows = []
+    for name, source in SOURCES.items():
+        if source.path is None:
+            continue
+        ours, cells = found.get(name), [NOT_RUN] * 4
+        if ours:
+            averages = (f"{ours[of]:.1f}" for of in ("sentences", "words"))
+            cells = [str(len(ours["classes"])), f"{ours['documents']:,}", *averages]
+        paper = [f" ({x})" for x in STATISTICS[name]] if name in STATISTICS else [""] * 4
+        rows.append([source.title, *(cell + beside for cell, beside in zip(cells, paper, strict=True))])
+    return markdown(["", "classes", "documents", "sentences a document", "words a document"], rows)
+
+
+def _speed(places: Places, say: Say) -> dict[str, Any]:
+    """Seconds for each test pair alone, the four models in turns."""
+    models = {}
+    for kind, run in SPEED_RUNS.items():
+        do(run, places, say)
+        models[kind] = load_model(places.models / run.name)
+    corpus = open_corpus(recipe_of(SPEED_RUNS["none"], places).data)
+    rows = corpus.rows["test"].tolist()
+    pairs = [corpus.encoded.document(row) for row in rows]
+    say(f"{len(pairs):,} pairs, one at a time")
+    seconds: dict[str, list[float]] = {kind: [] for kind in models}
+    with torch.inference_mode():
+        for model in models.values():
+            model.predict(pairs[:20])
+        for pair in pairs:
+            for kind, model in models.items():
+                start = time.perf_counter()
+                model.predict([pair])
+                seconds[kind].append(time.perf_counter() - start)
+    return {kind: {"max": max(taken), "average": sum(taken) / len(taken)} for kind, taken in seconds.items()}
+
+
+def _speed_shown(places: Places) -> str:
+    found = _saved("snli-speed", places)
+    rows = []
+    for kind, title in PAIRS.items():
+        slowest, average = SPEED[kind]
+        paper = f"{average / SPEED['none'][1]:.2f}"
+        if found is None:
+            rows.append([title, *[NOT_RUN] * 3])
+        else:
+            mine = found[kind]
+            ratio = mine["average"] / found["none"]["average"]
+            rows.append([
+                title, f"{mine['max']:.4f} ({slowest:.4f})", f"{mine['average']:.4f} ({average:.4f})",
+                f"{ratio:.2f} ({paper})",
+            ])  # fmt: skip
+    return markdown(["", "seconds, slowest pair", "seconds, average", "average, relative to no attention"], rows)
+
+
+MEASURES = {
+    "statistics": Measure("Data sets", (), _statistics, _statistics_shown),
+    "sentence-trees": Measure(
+        "Trees of words: SNLI's test sentences",
+        [SENTENCE_RUN],
+        sentence_trees,
+        lambda places: shown_tables(_saved("sentence-trees", places)),
+    ),
+    "document-trees": Measure(
+        "Trees of sentences: test documents",
+        list(DOCUMENT_RUNS.values()),
+        document_trees,
+        lambda places: shown_documents(_saved("document-trees", places)),
+    ),
+    "figures": Measure(
+        "Figures",
+        [SENTENCE_RUN, *(DOCUMENT_RUNS[name] for name in WANTED)],
+        draw_figures,
+        lambda places: shown_figures(_saved("figures", places)),
+    ),
+    "snli-speed": Measure(
+        "Speed: seconds an instance of SNLI's test set", list(SPEED_RUNS.values()), _speed, _speed_shown
+    ),
+}

@@ -1,0 +1,103 @@
+"""The paper's two tables of trees, from trained models, with the diagnostics and the agreement with treebanks."""
+
+from collections.abc import Callable
+from typing import Any
+
+from treetext.analysis import Table, agreement, analyse, read_treebank
+from treetext.reproduce._markdown import NOT_RUN, markdown
+from treetext.reproduce._plan import SOURCES, Run
+from treetext.reproduce._runs import Places, model_of, recipe_of
+from treetext.training import open_corpus
+
+Say = Callable[[str], object]
+
+EWT, GUM = "ud_english_ewt", "gum"
+DOCUMENTS: dict[str, dict[str, float]] = {
+    "yelp": {"projective": 79.6, "height": 2.81, "depth_2": 15.1, "depth_3": 55.6, "depth_4": 22.3, "depth_5": 3.2},
+    "imdb": {"projective": 74.9, "height": 3.34, "depth_2": 13.6, "depth_3": 46.8, "depth_4": 32.5, "depth_5": 4.1},
+    "czech": {"projective": 82.8, "height": 1.50, "depth_2": 25.7, "depth_3": 57.1, "depth_4": 11.3, "depth_5": 5.8},
+    "debates": {"projective": 62.4, "height": 3.58, "depth_2": 12.8, "depth_3": 30.2, "depth_4": 40.8, "depth_5": 14.8},
+}
+"""What the paper reports of its document trees, in percent and, of the height, as it is."""
+SENTENCE_RUN = Run("snli/ours-nonprojective", 1)
+DOCUMENT_RUNS = {name: Run(f"{name}/ours-both", 1) for name in DOCUMENTS}
+ROWS = {
+    "projective": "projective trees, %",
+    "height": "height",
+    **{f"depth_{depth}": f"nodes at depth {depth}, %" for depth in range(1, 6)},
+    "star": "vacuous: all hang from the root, %",
+    "hub": "vacuous: all hang from one node, %",
+    "leaves": "leaves, %",
+    "root_first": "root is first, %",
+    "entropy": "entropy, % of its maximum",
+}
+
+
+SHOWN = ("model", "untrained", "random")
+
+
+def sentence_trees(places: Places, say: Say) -> dict[str, Any]:
+    """SNLI's test sentences beside the parser's trees, and the sentences of a treebank."""
+    model = model_of(SENTENCE_RUN, places)
+    found = []
+    for treebank in (SOURCES["snli"].path, EWT):
+        if model is not None and treebank is not None and (places.data / treebank).exists():
+            say(f"trees of words beside those of {treebank}")
+            found += agreement(model, read_treebank(places.data / treebank)).tables()
+    return {"tables": [table._asdict() for table in found]}
+
+
+def document_trees(places: Places, say: Say) -> dict[str, Any]:
+    """The test documents of all sets that have a model, and the discourse trees of a treebank."""
+    found: dict[str, Any] = {"figures": {}, "tables": []}
+    for name, run in DOCUMENT_RUNS.items():
+        model = model_of(run, places)
+        if model is None:
+            continue
+        say(f"trees of sentences of {SOURCES[name].title}")
+        analysis = analyse(model, open_corpus(recipe_of(run, places).data), ablation=False)
+        if analysis.sentences is not None:
+            found["figures"][name] = {
+                of: {figure: figures[figure].value for figure in ROWS}
+                for of, figures in analysis.sentences.figures.items()
+                if of in SHOWN
+            }
+    model = model_of(DOCUMENT_RUNS["debates"], places)
+    if model is not None and (places.data / GUM).exists():
+        say("trees of sentences beside those of GUM")
+        found["tables"] = [table._asdict() for table in agreement(model, read_treebank(places.data / GUM)).tables()]
+    return found
+
+
+def shown_tables(saved: dict[str, Any] | None) -> str:
+    """Tables as they are."""
+    if not saved or not saved["tables"]:
+        return f"{NOT_RUN}: it takes a trained model\n"
+    return "\n".join(_shown(Table(**table)) for table in saved["tables"])
+
+
+def shown_documents(saved: dict[str, Any] | None) -> str:
+    """A column for each data set, with the paper's figures and those of untrained models and random trees."""
+    figures = (saved or {}).get("figures", {})
+    rows = []
+    for figure, title in ROWS.items():
+        cells = []
+        for name, paper in DOCUMENTS.items():
+            beside = f" ({paper[figure]:g})" if figure in paper else ""
+            if name not in figures:
+                cells.append(NOT_RUN + beside)
+            else:
+                scale = 1 if figure == "height" else 100
+                mine, *others = (figures[name][of][figure] for of in SHOWN)
+                known = " / ".join("–" if x is None else f"{scale * x:.1f}" for x in others)
+                cells.append(f"{scale * mine:.1f}{beside}; {known}")
+        rows.append([title, *cells])
+    header = ["", *(SOURCES[name].title for name in DOCUMENTS)]
+    note = "Our model (the paper); the same model untrained / random trees.\n\n"
+    gum = "\n" + shown_tables(saved) if saved and saved["tables"] else ""
+    return note + markdown(header, rows) + gum
+
+
+def _shown(table: Table) -> str:
+    rows = [["–" if cell is None else str(cell) for cell in row] for row in table.rows]
+    return f"**{table.title}**\n\n{markdown(table.columns, rows)}\n{table.note}\n"

@@ -1,0 +1,149 @@
+"""The paper's tables, on data sets of a few texts that are laid out as the real ones."""
+
+import gzip
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import SETTINGS, invoke, refusal
+from treetext.reproduce import MEASURES, SOURCES, TABLES, Run
+from treetext.training import load_recipe, recipe_names
+
+ONLY = ("--only", "hidden-trees/none", "--seeds", 2)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A table with one row of two seeds."""
+    folder = tmp_path_factory.mktemp("reproduced")
+    places = ("--results", folder / "results", "--models", folder / "models", "--out", folder / "results.md")
+    first = invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS)
+    return folder, places, first
+
+
+def cells(page: str, start: str) -> list[str]:
+    line = next(line for line in page.splitlines() if line.startswith(f"| {start} |"))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_every_run_has_a_recipe():
+    names = recipe_names()
+    for table in TABLES.values():
+        assert {run.recipe for run in table.runs()} <= set(names)
+        assert {run.recipe.removeprefix(prefix) for prefix in table.columns for run in table.runs()
+                if run.recipe.startswith(prefix)} >= set(table.rows)  # fmt: skip
+
+
+def test_first_seeds_come_first():
+    runs = TABLES["documents"].runs()
+    assert [run.seed for run in runs] == sorted(run.seed for run in runs)
+    assert len(set(runs)) == len(runs) == 5 * 5 + 5 * 2 + 3 * 2 + 2
+
+
+def test_results_say_everything(done):
+    folder, _, first = done
+    files = sorted((folder / "results").rglob("*.json"))
+    assert [file.name for file in files] == ["none-bilstm.1.json", "none-bilstm.2.json", "none.1.json", "none.2.json"]
+    result = json.loads(files[2].read_text())
+    assert {"recipe", "seed", "fingerprint", "parameters", "dev", "test", "epochs", "seconds", "machine"} <= set(result)
+    assert load_recipe("hidden-trees/none").model.model_dump(mode="json")["task"] == result["recipe"]["model"]["task"]
+    assert "4 of 4: hidden-trees/none-bilstm.2: dev" in first.stderr
+
+
+def test_page_has_the_mean_of_the_seeds(done):
+    folder, _, _ = done
+    tests = [json.loads((folder / f"results/hidden-trees/none.{i}.json").read_text())["test"] for i in (1, 2)]
+    row = cells((folder / "results.md").read_text(), "No attention")
+    page = (folder / "results.md").read_text()
+    section = page[page.index("## Hidden trees") :]
+    assert f"{50 * sum(tests):.1f} ± " in cells(section, "No attention")[1]
+    assert cells(section, "Simple attention")[1] == "not run"
+    assert row[4] == "not run (73.7)" or "(73.7)" in page
+
+
+def test_what_is_done_is_not_done_again(done):
+    folder, places, _ = done
+    before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")}
+    again = invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS)
+    assert "epoch" not in again.stderr
+    assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")} == before
+
+
+def test_a_lost_result_comes_from_its_model(done):
+    folder, places, _ = done
+    path = folder / "results/hidden-trees/none.1.json"
+    before = json.loads(path.read_text())
+    path.unlink()
+    again = invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS)
+    assert "epoch" not in again.stderr
+    assert json.loads(path.read_text()) == before
+
+
+def test_another_recipe_is_run_again(done):
+    _, places, _ = done
+    again = invoke("reproduce", "hidden-trees", *places, *ONLY, "--seeds", 1, *SETTINGS, "--set", "model.hidden=9")
+    assert "hidden-trees/none.1: was run with another recipe; again" in again.stderr
+    assert "epoch   1" in again.stderr
+
+
+def test_listing_trains_nothing(tmp_path):
+    listed = invoke("reproduce", "documents", "--results", tmp_path, "--list").stdout.splitlines()
+    assert listed[0] == "debates/ours-none.1\tnot run"
+    assert len(listed) == len(TABLES["documents"].runs())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_data_of_the_directory(tmp_path):
+    """Recipes whose data are files find them, results do not say where, and tables and figures come from the models."""
+    chance, folder = random.Random(0), tmp_path / "data" / "yelp"
+    folder.mkdir(parents=True)
+    stars = [chance.choice("12") for _ in range(60)]
+    lines = [f"I saw it. I {'liked' if x == '2' else 'hated'} it. A film. It was long. Bye.,{x}" for x in stars]
+    text = "\n".join(["text,stars", *lines]).encode()
+    (tmp_path / "data" / SOURCES["yelp"].path).write_bytes(gzip.compress(text))
+    places = ("--results", tmp_path / "r", "--models", tmp_path / "m", "--out", tmp_path / "page.md")
+    small = [x for key in ("embedding", "semantic", "structure", "hidden") for x in ("--set", f"model.{key}=4")]
+    more = ("--set", "training.epochs=1", "--set", "vocabulary.vectors=random", "--set", "vocabulary.min_count=1")
+    only = ("--only", "yelp/ours-both", "--seeds", 1, "--data", tmp_path / "data")
+    tables = ("documents", "statistics", "sentence-trees", "document-trees", "figures")
+    invoke("reproduce", *tables, *places, *only, *small, *more)
+    result = json.loads((tmp_path / "r/yelp/ours-both.1.json").read_text())
+    assert result["recipe"]["data"]["path"] == "yelp/yelp.csv.gz"
+    assert not any(str(tmp_path) in file.read_text() for file in (tmp_path / "r").rglob("*.json"))
+    page = (tmp_path / "page.md").read_text()
+    assert "treetext train yelp/ours-both --data DIR/yelp/yelp.csv.gz --seed 1" in page
+    assert "| Yelp (stand-in) | 2 (5) | 60 (335K) | 5.0 (8.9) |" in page
+    trees = page[page.index("## Trees of sentences") :]
+    assert re.fullmatch(r"\d+\.\d \(79\.6\); \d+\.\d / \d+\.\d", cells(trees, "projective trees, %")[1])
+    assert cells(trees, "height")[2] == "not run (3.34)"
+    drawn = [path.name for path in (tmp_path / "r/figures").iterdir()]
+    assert drawn
+    assert all(name.startswith("yelp-") for name in drawn)
+    assert f"`figures/{drawn[0]}`" in page
+
+
+def test_the_command_knows_all_tables():
+    from treetext.cli._reproduce import TABLES as NAMES
+
+    assert sorted(NAMES) == sorted([*TABLES, *MEASURES])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("tables",), "tables: no such table; expected one of documents, snli, hidden-trees"),
+        (("snli", "--data", "nowhere"), "nowhere/snli: no such file or directory; expected it in the directory"),
+    ],
+)
+def test_refusals(tmp_path, arguments, complaint):
+    places = ("--results", tmp_path / "r", "--models", tmp_path / "m", "--out", tmp_path / "p.md")
+    assert complaint in refusal("reproduce", *arguments, *places)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_runs():
+    assert Run("snli/ours-none", 2).name == "snli/ours-none.2"
+    assert Path(Run("snli/ours-none", 2).name).suffix == ".2"
