@@ -11,7 +11,7 @@ def serve(
     model: ModelArgument,
     host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8000,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Texts to run together, at most.")] = 32,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Texts to run together, at most.")] = 64,
     window: Annotated[float, typer.Option(min=0, metavar="MS", help="How long a text waits for others.")] = 2,
     queue: Annotated[int, typer.Option(min=1, metavar="N", help="Texts that may wait; more are refused.")] = 512,
     timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="When to give a request up.")] = 30,

@@ -39,7 +39,7 @@ class Limits(NamedTuple):
     """Texts that wait."""
     seconds: float = 30.0
     """Until a request is given up."""
-    batch: int = 32
+    batch: int = 64
     """Texts that are run together."""
     window: float = 0.002
     """Seconds that a text waits for others to join it."""
@@ -119,6 +119,7 @@ class Queue:
 
     def _run(self) -> None:
         try:
+            self._learn_words()
             self.model.parse([["One sentence.", "Another one."]])
         except Exception:
             logging.getLogger(__name__).exception("the model does not run")
@@ -127,6 +128,12 @@ class Queue:
         while self._waiting or not self._closed:
             if works := self._next():
                 self._answer(works)
+
+    def _learn_words(self) -> None:
+        """What spaCy has cut before, outside of a memory zone, takes it a fifth of the time from then on."""
+        if self._by_rules:
+            for word in self.model.vocabulary.words:
+                self.model.tokenizer([word, word.capitalize()])
 
     def _next(self) -> list[Work]:
         """What to do next: what waits or, where that is little, what comes within the window."""

@@ -69,7 +69,7 @@ def packed(documents: Sequence[Document], labels: Sequence[str], most_bytes: int
         contents, room = list[str](), most_bytes
         for entry, document in zip(entries, documents, strict=True):
             content = json.dumps(_content(document, kept), ensure_ascii=False, separators=(",", ":"))
-            text = base64.b64encode(zlib.compress(content.encode(), 9)).decode()
+            text = base64.b64encode(zlib.compress(content.encode())).decode()
             room -= len(json.dumps(entry).replace("<", "\\u003c")) + len(text) + 4  # with quotes and commas
             if room < 0:
                 break
