@@ -44,7 +44,7 @@ def test_answers_are_the_same_alone_and_together(document_model, pair_model):
 
 def test_a_request_alone_does_not_wait_past_the_window(document_model):
     async def run():
-        async with running(make_app(document_model, Limits(window=0.2))) as app:
+        async with running(make_app(document_model, Limits(window=1, batch=32))) as app:
             clock = asyncio.get_running_loop().time
             start = clock()
             await ask(app, "POST", "/v1/predict", {"texts": ["a film"]})
@@ -53,8 +53,8 @@ def test_a_request_alone_does_not_wait_past_the_window(document_model):
             return waited, clock() - start
 
     waited, full = asyncio.run(run())
-    assert 0.2 <= waited < 1
-    assert full < 0.2, "a full batch waits for nobody"
+    assert 1 <= waited < 5
+    assert full < 1, "a full batch waits for nobody"
 
 
 def test_labels_and_trees_in_one_batch(document_model):
