@@ -82,6 +82,17 @@ def test_a_lost_result_comes_from_its_model(done):
     assert json.loads(path.read_text()) == before
 
 
+def test_a_setting_that_came_later_had_its_default(done):
+    folder, places, _ = done
+    path = folder / "results/hidden-trees/none.1.json"
+    result = json.loads(path.read_text())
+    assert result["recipe"]["training"].pop("schedule") == "constant"
+    path.write_text(json.dumps(result))
+    again = invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS)
+    assert "epoch" not in again.stderr
+    assert json.loads(path.read_text()) == result
+
+
 def test_another_recipe_is_run_again(done):
     _, places, _ = done
     again = invoke("reproduce", "hidden-trees", *places, *ONLY, "--seeds", 1, *SETTINGS, "--set", "model.hidden=9")

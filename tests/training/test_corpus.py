@@ -153,7 +153,7 @@ def test_the_order_changes_in_training(small):
         accelerator="cpu", max_epochs=3, callbacks=seen, num_sanity_val_steps=0, use_distributed_sampler=False, **off
     )  # fmt: skip
     loaders = Loaders(corpus, model, recipe)
-    trainer.fit(Module(model, recipe, 0, 0), loaders)
+    trainer.fit(Module(model, recipe, 1, 0, 0), loaders)
     assert list(seen.epochs) == [0, 1, 2]
     for epoch, batches in seen.epochs.items():
         assert batches == rows(loaders.train_dataloader(), epoch), "those that the seed and the epoch say"

@@ -15,6 +15,7 @@ from tests.training.small import reviews, tiny, weights, write_table
 from treetext.models import DocumentClassifier, PairClassifier, load_model
 from treetext.text import BadInput
 from treetext.training import Interrupted, evaluate, load_recipe, new_model, open_corpus, predictions, train
+from treetext.training._optimizers import Together
 
 CHILD = """
 import json, sys
@@ -223,6 +224,29 @@ def test_early_stopping(tmp_path, monkeypatch, small):
     assert "epoch" not in sys.stderr.lines, "what has stopped early has also stopped when it is resumed"
     assert [epoch["epoch"] for epoch in model.about["curve"]] == [1, 2, 3]
     assert model.about["epoch"] == 1, "of equally good epochs, the first"
+
+
+def test_a_rate_that_falls_to_nothing(tmp_path, monkeypatch, small):
+    def falling(epochs):
+        return small(training__schedule="linear", training__epochs=epochs)
+
+    rates, step = [], Together.step
+
+    def noted(self, closure=None):
+        rates.append([group["lr"] for group in self.param_groups])
+        return step(self, closure)
+
+    monkeypatch.setattr(Together, "step", noted)
+    whole = train(falling(3), tmp_path / "whole")
+    steps = len(rates)
+    assert steps == 3 * 8, "60 texts in batches of 8"
+    for done, found in enumerate(rates):
+        assert found == pytest.approx([0.03 * (1 - done / steps)] * 3), "word vectors included"
+    monkeypatch.setattr(sys, "stderr", Tripwire("epoch   2:"))
+    with pytest.raises(Interrupted):
+        train(falling(3), tmp_path / "resumed")
+    monkeypatch.setattr(sys, "stderr", Tripwire("never"))
+    assert weights(train(falling(3), tmp_path / "resumed", resume=True)) == weights(whole)
 
 
 def test_refuses_a_directory_with_a_model(directory, tmp_path, small):

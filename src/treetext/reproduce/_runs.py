@@ -42,8 +42,8 @@ def do(run: Run, places: Places, say: Callable[[str], object]) -> dict[str, Any]
     recipe = recipe_of(run, places)
     found = result_of(run, places)
     if found is not None:
-        if found["recipe"] == _portable(recipe, places):
-            return found
+        if Recipe.model_validate(found["recipe"]) == Recipe.model_validate(_portable(recipe, places)):
+            return found  # settings that came later had their defaults
         say(f"{run.name}: was run with another recipe; again")
     out = places.models / run.name
     model = _finished(out, recipe)
@@ -132,7 +132,7 @@ def _finished(out: Path, recipe: Recipe) -> Classifier | None:
     if not (out / "model.safetensors").exists():
         return None
     model = load_model(out)
-    return model if model.about.get("recipe") == recipe.model_dump(mode="json") else None
+    return model if Recipe.model_validate(model.about["recipe"]) == recipe else None
 
 
 def _unfinished(out: Path, recipe: Recipe) -> bool:

@@ -43,8 +43,10 @@ def fit(
     model: Classifier, recipe: Recipe, corpus: Corpus, folder: Path, resume: bool, devices: int | str, accelerator: str
 ) -> Fitted:
     """Train, and give the model the weights of the epoch that was best on dev."""
+    is_whole = model.is_whole(corpus.encoded.sentence_counts)
+    texts = int(is_whole[corpus.rows["train"]].sum())
     rows = corpus.rows["dev"]
-    empty = rows[~model.is_whole(corpus.encoded.sentence_counts[rows])]
+    empty = rows[~is_whole[rows]]
     empty_right = int((corpus.targets(model.labels)[empty] == np.argmax(model.prior)).sum())
     # Lightning's own save_last would be written only along with a new best.
     always: Any = {"save_on_train_epoch_end": True, "enable_version_counter": False}
@@ -68,7 +70,7 @@ def fit(
         enable_model_summary=False,
         log_every_n_steps=1,
     )
-    module = Module(model, recipe, empty_right, len(empty))
+    module = Module(model, recipe, texts, empty_right, len(empty))
     handler = signal.getsignal(signal.SIGINT)
     path = folder / "last.ckpt" if resume else None
     try:

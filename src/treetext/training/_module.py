@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
+from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
 
 from treetext.models import Classifier
@@ -22,9 +23,9 @@ from treetext.training._recipe import Recipe
 class Module(pl.LightningModule):
     """Steps, scores and the optimiser. The same seed gives the same weights, also after a pause between epochs."""
 
-    def __init__(self, model: Classifier, recipe: Recipe, empty_right: int, empty: int) -> None:
+    def __init__(self, model: Classifier, recipe: Recipe, texts: int, empty_right: int, empty: int) -> None:
         super().__init__()
-        self.model, self.recipe = model, recipe
+        self.model, self.recipe, self.texts = model, recipe, texts
         self.empty_right, self.empty = empty_right, empty
         """Dev texts without words, whose class is that of the prior: how many are right, of how many."""
         self.right = self.scored = 0
@@ -60,9 +61,16 @@ class Module(pl.LightningModule):
         self.log("dev_accuracy", accuracy.float(), prog_bar=True, rank_zero_only=False)
         self.right = self.scored = 0
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
+    def configure_optimizers(self) -> Any:
         """The recipe's."""
-        return make_optimizer(self.model, self.recipe.training)
+        optimizer = make_optimizer(self.model, self.recipe.training)
+        if self.recipe.training.schedule == "constant":
+            return optimizer
+        # Lightning's own count would draw the first batches, before it knows which epoch a resumed training is in.
+        batches = -(-self.texts // self.recipe.training.batch_size)
+        steps = self.recipe.training.epochs * -(-batches // self.trainer.world_size)
+        falling = LambdaLR(optimizer, lambda step: max(0.0, 1 - step / steps))
+        return [optimizer], [{"scheduler": falling, "interval": "step"}]
 
     def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
         """The recipe's norm, over dense and sparse gradients."""

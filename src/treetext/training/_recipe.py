@@ -34,6 +34,7 @@ class Training(Settings):
 
     optimizer: Literal["adagrad", "adam", "adamw", "sgd"] = "adagrad"
     learning_rate: float = Field(0.05, gt=0)
+    schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls to 0 at the end")
     l2: float = Field(1e-4, ge=0, description="on weights, not on biases, word vectors and root vectors")
     clip: float | None = Field(None, gt=0, description="largest norm of a gradient")
     batch_size: int = Field(32, ge=1)
