@@ -143,6 +143,8 @@ def load_data(
     base = _recipe(model)
     if data is None and isinstance(base, str):
         raise BadInput(f"the model does not say what it was trained on; expected {option}")
+    if data is None and "shipped" in model.about:
+        raise BadInput(f"{model.about['data']}: does not ship with the model; expected {option}")
     cut = model.tokenizer
     words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
     found = load(base, data, settings, words, option)
