@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,15 @@ def test_no_directories_in_what_ships(name):
     for file in ("config.json", "README.md"):
         text = (SHIPPED / name / file).read_text(encoding="utf-8")
         assert not re.search(r'(^|["\s|=])(/|~|[A-Z]:\\)\w', text), file
+
+
+def test_the_demo_ends_with_a_speech(capsys):
+    runpy.run_path(str(ROOT / "examples" / "demo.py"))["show_speech"]()
+    printed = capsys.readouterr().out
+    assert "against it (N)? " in printed
+    assert ", induced" in printed
+    assert "opposition" in printed
+    assert "treetext parse --model debates" in printed
 
 
 def test_the_wheel_has_them(tmp_path):
