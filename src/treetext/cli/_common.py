@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treetext.models import Classifier
     from treetext.training import Recipe
 
-MODEL = "The directory of a model, the name of one that ships (debates, snli), or of one on the hub."
+MODEL = "The directory of a model, the name of one that ships (as debates), or of one on the hub."
 ModelArgument = Annotated[str, typer.Argument(help=MODEL)]
 DataOption = Annotated[
     str | None, typer.Option("--data", metavar="PATH", help="The data: a file, a directory or an archive.")
