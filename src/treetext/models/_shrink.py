@@ -15,7 +15,7 @@ def shrink(model: M, words: int) -> M:
     """
     most = len(model.vocabulary)
     if not 2 < words <= most:
-        raise ValueError(f"words: expected 3 to {most}, of which the vocabulary has so many, got {words}")
+        raise ValueError(f"words: expected 3 to {most}, as many as the vocabulary has, got {words}")
     weights = model.state_dict()
     weights["embedding.weight"] = weights["embedding.weight"][:words]
     vocabulary = Vocabulary(model.vocabulary.words[:words])
