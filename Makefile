@@ -13,7 +13,7 @@ help:  ## list these targets
 
 setup: .venv/dev .venv/kernels  ## create .venv and install treetext with its tools (nothing to do when up to date)
 
-demo: setup  ## train a model on generated texts with hidden trees, and show the trees it induced
+demo: setup  ## train a model on generated texts with hidden trees, show its trees, and read a speech
 	@.venv/bin/python examples/demo.py
 
 demo-debates: setup  ## the same on real speeches: make demo-debates CONVOTE=directory-or-archive

@@ -18,6 +18,16 @@ from treetext.show import draw, report
 from treetext.training import Corpus, Recipe, load_recipe, new_model, open_corpus
 from treetext.trees import Tree
 
+SPEECH = (
+    "Mr. Speaker, I rise in opposition to this bill."
+    " It would double the fares on every ferry to the islands."
+    " The people who live there have no bridge and no other road."
+    " A nurse from the harbor told me that she would pay a day's wage each week to get to work."
+    " The majority did not hold one hearing on these costs."
+    " This is a tax on those who can least afford it, and I urge my colleagues to vote no."
+)
+"""Of our own writing."""
+
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 
 
@@ -49,6 +59,7 @@ def main() -> None:
     show_document(model, corpus)
     show_next(options.out, recipe)
     write_report(model, corpus, Path(options.out) / "report.html")
+    show_speech()
 
 
 def show_scores(model: Classifier, corpus: Corpus) -> None:
@@ -135,6 +146,25 @@ def write_report(model: Classifier, corpus: Corpus, path: Path) -> None:
     path.write_text(report(model, corpus, tables=analyse(model, corpus).tables()), encoding="utf-8")
     console.print(f"Scores, statistics and trees are in {path}. To see them, open in a browser:\n", soft_wrap=True)
     console.print(f"  {path.resolve().as_uri()}\n", soft_wrap=True)
+
+
+def show_speech() -> None:
+    """Nothing to train: a model of real speeches comes with treetext."""
+    model = load_model("debates")
+    [parsed] = model.parse([SPEECH])
+    console.rule("A speech of our own, read by the Debates model that ships with treetext")
+    console.print(
+        f"Will this member vote for the bill (Y) or against it (N)? {parsed.label}, with probability"
+        f" {parsed.probability:.2f}. In full size, the model had {100 * model.about['scores']['test']:.1f}% of its test"
+        " speeches right.\n",
+        soft_wrap=True,
+    )
+    first = parsed.sentences[0]
+    names = [f"{i + 1} {_short(' '.join(s.words), 80)}" for i, s in enumerate(parsed.sentences)]
+    _side_by_side("sentences", parsed.tree, None, names)
+    _side_by_side("words of sentence 1", first.tree, None, first.words)
+    console.print("Try a text of your own:\n")
+    console.print("  echo 'Some speech. More of it.' | .venv/bin/treetext parse --model debates --format drawing\n")
 
 
 if __name__ == "__main__":

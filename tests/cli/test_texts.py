@@ -97,6 +97,41 @@ def test_pairs_with_an_empty_side_are_counted(pair_model):
     assert len(objects(done.stdout)) == 3
 
 
+@pytest.mark.parametrize("verb", ["predict", "parse"])
+def test_the_model_by_an_option(verb, model, tmp_path):
+    expected = invoke(verb, model, stdin=LINES).stdout
+    path = tmp_path / "texts.txt"
+    path.write_text(LINES)
+    for arguments in (("--model", model, path), (path, "--model", model), (model, path), (f"--model={model}", path)):
+        assert invoke(verb, *arguments).stdout == expected
+    for arguments in (("--model", model), ("--model", model, "-"), (model, "-")):
+        assert invoke(verb, *arguments, stdin=LINES).stdout == expected
+    assert refusal(verb) == "no model; expected MODEL or --model NAME"
+    twice = f"--model {model}: a second model, beside other; expected one, and at most one file"
+    assert refusal(verb, "other", path, "--model", model) == twice
+    assert refusal(verb, model, "--model", "other").startswith("--model other: a second model, beside ")
+    assert "texts.csv: no such file or directory" in refusal(verb, "--model", model, tmp_path / "texts.csv")
+
+
+def test_pairs_by_an_option(pair_model):
+    [found] = objects(invoke("parse", "--model", pair_model, stdin="A man sleeps.\tA man is awake.\n").stdout)
+    assert [sentence["words"] for sentence in found["sentences"]] == [
+        ["a", "man", "sleeps", "."], ["a", "man", "is", "awake", "."],
+    ]  # fmt: skip
+    assert all(len(sentence["heads"]) == len(sentence["words"]) for sentence in found["sentences"])
+
+
+def test_a_model_that_ships(tmp_path):
+    """As after an installation: in any directory, from standard input to standard output."""
+    done = run("parse", "--model", "debates", stdin=b"I rise against this bill. It is unfair.\n", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    [found] = objects(done.stdout)
+    assert found["label"] in ("N", "Y")
+    assert len(found["heads"]) == len(found["sentences"]) == 2
+    assert refusal("evaluate", "debates") == "convote: does not ship with the model; expected --data"
+    assert "a name of those that ship (debates" in refusal("predict", "--model", "debats", stdin="a")
+
+
 def test_parse_has_trees(model):
     done = invoke("parse", model, stdin=LINES)
     expected = load_model(model).parse(TEXTS)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from treetext.models import Classifier
     from treetext.training import Recipe
 
-ModelArgument = Annotated[str, typer.Argument(help="The directory of a model, or its name on the hub.")]
+MODEL = "The directory of a model, the name of one that ships (as debates), or of one on the hub."
+ModelArgument = Annotated[str, typer.Argument(help=MODEL)]
 DataOption = Annotated[
     str | None, typer.Option("--data", metavar="PATH", help="The data: a file, a directory or an archive.")
 ]
@@ -142,6 +143,8 @@ def load_data(
     base = _recipe(model)
     if data is None and isinstance(base, str):
         raise BadInput(f"the model does not say what it was trained on; expected {option}")
+    if data is None and "shipped" in model.about:
+        raise BadInput(f"{model.about['data']}: does not ship with the model; expected {option}")
     cut = model.tokenizer
     words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
     found = load(base, data, settings, words, option)

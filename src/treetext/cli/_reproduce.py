@@ -9,7 +9,8 @@ import typer
 from treetext.cli._common import SetOption, note, refuse, stop
 
 TABLES = (
-    "documents", "snli", "hidden-trees", "statistics", "sentence-trees", "document-trees", "figures", "snli-speed"
+    "documents", "snli", "hidden-trees", "statistics", "sentence-trees", "document-trees", "figures", "snli-speed",
+    "shipped",
 )  # fmt: skip
 
 
@@ -26,6 +27,9 @@ def reproduce(
     ),
     models: Annotated[Path, typer.Option(metavar="DIR", help="Where the trained models go.")] = Path(
         "models/reproduced"
+    ),
+    shipped: Annotated[Path, typer.Option(metavar="DIR", help="Where the models that ship go.")] = Path(
+        "src/treetext/models/shipped"
     ),
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = Path("docs/results.md"),
     only: Annotated[
@@ -48,9 +52,8 @@ def reproduce(
     if unknown:
         refuse(f"{unknown[0]}: no such table; expected one of {', '.join(TABLES)}, or all")
     wanted = TABLES if "all" in tables else list(dict.fromkeys(tables))
-    places = Places(
-        Path(data or os.environ.get("TREETEXT_DATA") or "data"), results, models, parse_overrides(settings or [])
-    )
+    where = Path(data or os.environ.get("TREETEXT_DATA") or "data")
+    places = Places(where, results, models, parse_overrides(settings or []), shipped)
     runs = [run for name in wanted if name in RUNS for run in RUNS[name].runs()]
     runs = [run for run in runs if run.recipe.startswith(only or "") and run.seed <= (seeds or run.seed)]
     if dry:

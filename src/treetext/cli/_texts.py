@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetext.cli._common import JsonOption, ModelArgument, file_format, note, progress, show, show_json, written
+from treetext.cli._common import MODEL, JsonOption, file_format, note, progress, refuse, show, show_json, written
 from treetext.cli._common import table as new_table
 
 if TYPE_CHECKING:
@@ -49,9 +49,12 @@ class Decode(StrEnum):
     SCORES = "scores"
 
 
+Model = Annotated[str | None, typer.Argument(help=f"{MODEL} Not with --model.", show_default=False)]
 File = Annotated[
-    Path, typer.Argument(help="A text a line, for pairs two with a tab in between; or a table. - is standard input.")
+    Path | None,
+    typer.Argument(help="A text a line, for pairs two with a tab in between; or a table. - is standard input."),
 ]
+Name = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model, in the place of the argument.")]
 Text = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="The column of the text in a table; for pairs, give it twice."),
@@ -62,8 +65,9 @@ From = Annotated[
 
 
 def predict(
-    model: ModelArgument,
-    file: File = STDIN,
+    model: Model = None,
+    file: File = None,
+    name: Name = None,
     text: Text = None,
     kind: From = None,
     as_json: JsonOption = False,
@@ -76,9 +80,10 @@ def predict(
     """
     from treetext.models import load_model
 
-    loaded = load_model(model)
+    chosen, source = _chosen(model, file, name)
+    loaded = load_model(chosen)
     first = True
-    for texts, found in _stream(loaded, file, text, kind, loaded.predict):
+    for texts, found in _stream(loaded, source, text, kind, loaded.predict):
         if as_json or not sys.stdout.isatty():
             for prediction in found:
                 show_json(prediction._asdict())
@@ -88,8 +93,9 @@ def predict(
 
 
 def parse(
-    model: ModelArgument,
-    file: File = STDIN,
+    model: Model = None,
+    file: File = None,
+    name: Name = None,
     text: Text = None,
     kind: From = None,
     output: Annotated[
@@ -109,11 +115,12 @@ def parse(
     from treetext.models import load_model
     from treetext.show import to_dot
 
-    loaded = load_model(model)
+    chosen, source = _chosen(model, file, name)
+    loaded = load_model(chosen)
     output = output or (Output.DRAWING if out is None and sys.stdout.isatty() else Output.JSONL)
     number = 0
     with written(out) as stream:
-        for _, found in _stream(loaded, file, text, kind, lambda texts: loaded.parse(texts, decode.value)):
+        for _, found in _stream(loaded, source, text, kind, lambda texts: loaded.parse(texts, decode.value)):
             for parsed in found:
                 number += 1
                 if output == Output.DRAWING:
@@ -124,6 +131,17 @@ def parse(
                     stream.write(to_dot(parsed, str(number)))
                 else:
                     stream.write(_json(parsed, weights) + "\n")
+
+
+def _chosen(model: str | None, file: Path | None, name: str | None) -> tuple[str, Path]:
+    """The model and the file with its texts; where --model gives the first, the only argument is the second."""
+    if name is None:
+        if model is None:
+            refuse("no model; expected MODEL or --model NAME")
+        return model, file or STDIN
+    if file is not None or (model is not None and Path(model).is_dir()):
+        refuse(f"--model {name}: a second model, beside {model}; expected one, and at most one file")
+    return name, STDIN if model is None else Path(model)
 
 
 def _stream(

@@ -2,10 +2,11 @@
 
 from treetext.models._classifier import Classifier, Scored, moved
 from treetext.models._documents import DocumentClassifier
-from treetext.models._files import load_model
+from treetext.models._files import load_model, shipped_models
 from treetext.models._pairs import PairClassifier
 from treetext.models._results import Parsed, ParsedSentence, Prediction, Weights
 from treetext.models._settings import AnySettings, DocumentSettings, LevelSettings, PairSettings, Settings
+from treetext.models._shrink import shrink
 
 __all__ = [
     "AnySettings",
@@ -23,4 +24,6 @@ __all__ = [
     "Weights",
     "load_model",
     "moved",
+    "shipped_models",
+    "shrink",
 ]

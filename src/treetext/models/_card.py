@@ -1,6 +1,7 @@
 """The model card: what it is, where it comes from, how good it is, how to use it."""
 
 import json
+from typing import Any
 
 from treetext.models._classifier import Classifier
 
@@ -8,6 +9,7 @@ from treetext.models._classifier import Classifier
 def card(model: Classifier) -> str:
     """A README in Markdown, with the header that the hub reads."""
     about = model.about
+    shipped = about.get("shipped")
     language = model.tokenizer.language
     name = type(model).__name__
     parts = [
@@ -30,6 +32,7 @@ def card(model: Classifier) -> str:
             "## Where it comes from",
             {
                 "Recipe": about.get("recipe_name", "not recorded"),
+                "Task": about.get("recipe", {}).get("about", "not recorded"),
                 "Data": about.get("data", "not recorded"),
                 "Fingerprint of the data": about.get("fingerprint", "not recorded"),
                 "Seed": about.get("seed", "not recorded"),
@@ -38,25 +41,41 @@ def card(model: Classifier) -> str:
                 "Epochs (best by dev)": about.get("epoch", "not recorded"),
                 "Seconds of training": about.get("seconds", "not recorded"),
                 "Command": about.get("command", "not recorded"),
+                **({"Made smaller": _smaller(shipped)} if shipped else {}),
             },
         ),
         _table(
             "## Scores (accuracy in percent)",
-            {name: f"{100 * score:.1f}" for name, score in about.get("scores", {}).items()} or {"": "not recorded"},
+            {name: f"{100 * score:.1f}" for name, score in _scores(about).items()} or {"": "not recorded"},
         ),
         "## Recipe\n\n```json\n" + json.dumps(about.get("recipe", {}), indent=2, ensure_ascii=False) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"
 
 
+def _smaller(shipped: dict[str, Any]) -> str:
+    kept = f"{shipped['words']:,} of {shipped['of']:,} words, weights as {shipped['precision']}"
+    return f"{kept}; ships with treetext as `{shipped['name']}`"
+
+
+def _scores(about: dict[str, Any]) -> dict[str, float]:
+    """Those of the training and, where the model was made smaller after that, of this one, too."""
+    scores: dict[str, float] = about.get("scores", {})
+    if "shipped" not in about:
+        return scores
+    full = {f"{split}, of the full model": score for split, score in scores.items()}
+    return {**full, "dev, of this smaller one": about["shipped"]["dev"]}
+
+
 def _use(model: Classifier) -> str:
+    name = model.about.get("shipped", {}).get("name", "this/directory")
     text = (
         '("A first sentence.", "A second sentence.")' if model.settings.task == "pairs" else '"Some text. More text."'
     )
     return (
         "```python\n"
         f"from treetext import {type(model).__name__}\n\n"
-        f'model = {type(model).__name__}.from_pretrained("this/directory")\n'
+        f'model = {type(model).__name__}.from_pretrained("{name}")\n'
         f"[found] = model.parse([{text}])\n"
         "print(found.label, found.probability, found.sentences[0].tree)\n"
         "```"

@@ -148,15 +148,18 @@ class Classifier(nn.Module):
                 found[row] = Parsed(self._prediction(probabilities), sentences, *tree)
         return found
 
-    def save_pretrained(self, directory: str | Path, *, replace: bool = False) -> None:
-        """Write the model to a directory, which appears when it is whole; `replace` one that is already a model."""
+    def save_pretrained(self, directory: str | Path, *, replace: bool = False, half: bool = False) -> None:
+        """Write the model to a directory, which appears when it is whole; `replace` one that is already a model.
+
+        With `half`, the weights are rounded to half precision, which takes half the space; they load as float32.
+        """
         from treetext.models._files import save  # which imports this module, as do those below
 
-        save(self, Path(directory), replace)
+        save(self, Path(directory), replace, half)
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> Self:
-        """The model in a directory or, where there is no such directory, the one of that name on the hub."""
+        """The model of a directory or else, by that name, of those that ship with treetext or on the hub."""
         from treetext.models._files import load
 
         return load(cls, name)

@@ -9,9 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from treetext import __version__
 from treetext.models._card import card
@@ -24,6 +26,7 @@ from treetext.text import BadInput, Tokenizer, Vocabulary
 M = TypeVar("M", bound=Classifier)
 FORMAT = 1
 CONFIG, WEIGHTS, VOCABULARY, CARD = "config.json", "model.safetensors", "vocabulary.txt", "README.md"
+SHIPPED = Path(__file__).parent / "shipped"
 
 
 class Config(Settings):
@@ -41,14 +44,15 @@ class Config(Settings):
     sha256: dict[str, str]
 
 
-def save(model: Classifier, directory: Path, replace: bool) -> None:
+def save(model: Classifier, directory: Path, replace: bool, half: bool = False) -> None:
     """Write everything aside first, then move it into place: whatever goes wrong, a model that is there survives."""
     check_free(directory, replace)
     is_new = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".saving-", dir=directory))
     try:
-        save_file({name: weights.contiguous() for name, weights in model.state_dict().items()}, aside / WEIGHTS)
+        weights = _halved(model.state_dict()) if half else model.state_dict()
+        save_file({name: values.contiguous() for name, values in weights.items()}, aside / WEIGHTS)
         model.vocabulary.save(aside / VOCABULARY)
         config = Config(
             format=FORMAT,
@@ -84,7 +88,10 @@ def check_free(directory: Path, replace: bool) -> None:
 
 
 def load_model(name: str | Path) -> Classifier:
-    """The model in a directory or of a name on the hub, of whatever class it is."""
+    """The model of a directory, of those that ship (`shipped_models`) or on the hub, of whatever class it is.
+
+    A name is looked for in this order.
+    """
     directory = _local(name)
     config = _config(directory)
     return _load(DocumentClassifier if config.settings.task == "documents" else PairClassifier, directory, config)
@@ -94,6 +101,11 @@ def load(cls: type[M], name: str | Path) -> M:
     """The same, of a certain class."""
     directory = _local(name)
     return _load(cls, directory, _config(directory))
+
+
+def shipped_models() -> list[str]:
+    """The names of the models that come with treetext."""
+    return sorted(config.parent.name for config in SHIPPED.glob(f"*/{CONFIG}"))
 
 
 def push(model: Classifier, name: str, options: dict[str, Any]) -> str:
@@ -123,20 +135,34 @@ def _load(cls: type[M], directory: Path, config: Config) -> M:
         raise BadInput(f"{directory / CONFIG}: {error}") from None
     try:
         weights = load_file(directory / WEIGHTS)
-        model.to(weights["embedding.weight"].dtype).load_state_dict(weights)
+        dtype = weights["embedding.weight"].dtype
+        # Half precision is for disks: not every machine can compute with it.
+        model.to(torch.float32 if dtype == torch.float16 else dtype).load_state_dict(weights)
     except (SafetensorError, RuntimeError, KeyError) as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"{directory / WEIGHTS}: does not go with {CONFIG}: {problem}") from None
     return model.eval()
 
 
+def _halved(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    halved = {name: values.half() if values.is_floating_point() else values for name, values in weights.items()}
+    for name, values in halved.items():
+        if not values.isfinite().all():
+            raise ValueError(f"half: {name} has numbers that half precision has not; expected at most 65504")
+    return halved
+
+
 def _local(name: str | Path) -> Path:
-    """The directory of a model; what is no directory and looks like it is downloaded from the hub."""
+    """The directory of a model; what is no directory, does not ship and looks like it comes from the hub."""
     path = Path(name)
     if path.is_dir():
         return path
+    shipped = shipped_models()
+    if str(name) in shipped:
+        return SHIPPED / name
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)) or path.parent.is_dir():
-        raise BadInput(f"{name}: no such directory; expected one with a model, or a name on the hub (owner/name)")
+        expected = f"one with a model, a name of those that ship ({', '.join(shipped)}) or one on the hub (owner/name)"
+        raise BadInput(f"{name}: no such directory; expected {expected}")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 

@@ -97,7 +97,7 @@ def _commands(table: Table, places: Places) -> str:
         result = result_of(run, places)
         if result is not None:
             rows.append([
-                f"`{command(run)}`",
+                f"`{run.command}`",
                 f"{100 * result['dev']:.1f}",
                 f"{100 * result['test']:.1f}",
                 f"{result['epoch']} of {result['epochs']}",
@@ -107,10 +107,3 @@ def _commands(table: Table, places: Places) -> str:
         return ""
     header = ["command", "dev", "test", "best epoch", "seconds"]
     return f"\n### The {len(rows)} runs\n\n" + markdown(header, sorted(rows))
-
-
-def command(run: Run) -> str:
-    """What trains the same model."""
-    where = f" --data DIR/{run.source.path}" if run.source.path else ""
-    files = "".join(f" --set {key}=DIR/{path}" for key, path in run.source.settings.items())
-    return f"treetext train {run.recipe}{where}{files} --seed {run.seed}"

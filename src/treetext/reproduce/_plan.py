@@ -47,6 +47,13 @@ class Run(NamedTuple):
         """Its data."""
         return SOURCES[self.recipe.partition("/")[0]]
 
+    @property
+    def command(self) -> str:
+        """What trains the same model."""
+        where = f" --data DIR/{self.source.path}" if self.source.path else ""
+        files = "".join(f" --set {key}=DIR/{path}" for key, path in self.source.settings.items())
+        return f"treetext train {self.recipe}{where}{files} --seed {self.seed}"
+
 
 VARIANTS = {
     "none": "No attention",

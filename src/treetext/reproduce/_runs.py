@@ -19,12 +19,14 @@ from treetext.training import Recipe, load_recipe, open_corpus, train
 
 
 class Places(NamedTuple):
-    """Directories: of all data, of the results, and of the models; and settings of all recipes, for trials."""
+    """Directories: of all data, of the results, of the models, and of those that ship; settings of all recipes."""
 
     data: Path
     results: Path
     models: Path
     settings: Mapping[str, Any] = {}
+    """For trials."""
+    shipped: Path = Path("src/treetext/models/shipped")
 
 
 def recipe_of(run: Run, places: Places) -> Recipe:

@@ -21,7 +21,7 @@ def serve(
     limits: Limits | None = None,
     say: Callable[[str], object] = print,
 ) -> None:
-    """Serve the model of a directory, or of a name on the hub, until SIGTERM or Ctrl-C.
+    """Serve the model of a directory, or of a name as `load_model` takes it, until SIGTERM or Ctrl-C.
 
     What has been accepted by then is answered first. A port of 0 is any that is free; `say` is told which.
     """
