@@ -261,6 +261,10 @@ def test_paper(page):
     assert page.evaluate("window.printed") == [0, [6, 3]]
     assert page.locator("section > details:not([open])").count() == folded
     assert page.locator("#document section.sentence:nth-of-type(1) .beside").count() == 0
+    page.emulate_media(media="print")
+    assert "Point at" not in page.inner_text("#document"), "nobody points at paper"
+    page.emulate_media(media="screen")
+    assert "Point at" in page.inner_text("#document")
 
 
 def test_an_address_opens_its_document(page):
