@@ -84,7 +84,7 @@ def test_many_arcs_end_at_their_words_and_fill_their_drawing(n):
     assert (width, height) == (float(drawing.get("width")), float(drawing.get("height")))
     highest = min(float(re.findall(r"-?[\d.]+", path)[3]) for path in paths)
     assert left == 0
-    assert 5 < highest - top < 15
+    assert 12 < highest - top < 20, "room for a label"
 
 
 def test_a_document_tree_has_an_arc_for_each_sentence_and_its_whole_text():
@@ -128,6 +128,11 @@ def test_right_to_left():
     drawing = ET.fromstring(sentence_svg(NASTY[1], Tree.from_heads([1, -1, 1])))
     places = [float(node.get("x")) for node in drawing.iter(f"{S}tspan") if node.get("class") == "displacy-word"]
     assert places == sorted(places, reverse=True)
+    for path in drawing.iter(f"{S}path"):
+        if path.get("class") == "displacy-arc":
+            numbers = [float(number) for number in re.findall(r"[\d.]+", path.get("d"))]
+            assert numbers[0] < numbers[-2], "labels along it do not stand on their heads"
+    assert {node.get("side") for node in drawing.iter(f"{S}textPath")} == {"left"}
 
 
 def test_arcs_over_the_same_place_share_a_level_only_with_those_of_their_head():
