@@ -195,9 +195,7 @@ def test_texts_without_labels(hidden_trees, tmp_path, monkeypatch):
 
 def test_refusals(hidden_trees, confident, plain):
     none = make_model(hidden_trees, words__attention="none", sentences__attention="simple")
-    with pytest.raises(
-        BadInput, match=r"model: the model has no trees \(attention of words: none, sentences: simple\)"
-    ):
+    with pytest.raises(BadInput, match=r"^the model has no trees \(attention of words: none, sentences: simple\)"):
         analyse(none, hidden_trees)
     with pytest.raises(BadInput, match="plain: the model has no trees"):
         analyse(confident, hidden_trees, others={"plain": none})

@@ -146,7 +146,7 @@ def test_an_archive_beside_a_treebank_is_not_gum(tmp_path):
 def test_broken_snli(tmp_path):
     path = tmp_path / "own.jsonl"
     write(path, pair() + pair(second="(NP (NN rain)"))
-    assert refused(path) == f"{path}, line 2, sentence2_parse: 1 of the brackets never close"
+    assert refused(path) == f"{path}, line 2, sentence2_parse: 1 of the brackets never close; expected a ) for each ("
     write(path, json.dumps({"gold_label": "neutral", "sentence1": "Rain falls.", "sentence2": "Rain."}) + "\n")
     assert f"{path}, line 1: no column called 'sentence1_parse'; expected one" in refused(path)
     write(path, pair(label="-"))

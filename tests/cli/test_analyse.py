@@ -71,6 +71,7 @@ def test_refusals(model, pair_model, reviews, tmp_path):
     settings += options({"data.label": "stars"})
     invoke("train", "documents/both", "--data", reviews, "--out", bare, *OWN_SETTINGS, *settings)
     assert "no trees (attention of words: none, sentences: simple)" in refusal("analyse", bare)
+    assert f"{bare}: a model without trees" in invoke("parse", bare, stdin="Some text.").stderr
     other = refusal("analyse", model, "--models", pair_model)
     assert "a model of pairs, but hidden-trees has documents" in other
     assert "no such directory" in refusal("analyse", model, "--models", tmp_path / "nowhere")

@@ -33,6 +33,17 @@ def test_parts_of_it(model, tmp_path):
     assert "Trees of words" not in page
 
 
+def test_other_models_are_in_the_statistics(model, tmp_path):
+    out = tmp_path / "report.html"
+    invoke("report", model, "--models", model, "--out", out, "--documents", 1)
+    page = out.read_text()
+    assert "this model – model 2" in page
+    assert str(model) not in page
+    keys = re.search(r'<ul class="keys">(.*?)</ul>', page)[1]
+    marks = re.findall(r"<li><svg[^>]*>(.*?)</svg>[^<]+</li>", keys)
+    assert len(marks) == len(set(marks)) == 8, "each kind of trees has a mark of its own"
+
+
 def test_pairs_and_files(pair_model, pair_file, tmp_path):
     out = tmp_path / "report.html"
     path = tmp_path / "pairs.csv"

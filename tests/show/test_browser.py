@@ -212,6 +212,15 @@ def test_a_text_without_words(page):
     assert "A text without words" in page.inner_text("#document")
 
 
+def test_the_page_ends_with_what_is_on_it(page):
+    """However long the list of documents is: it scrolls on its own."""
+    page.click("#list tr:nth-child(2) button")
+    opened(page, 2)
+    page.evaluate("list.append(...Array.from({ length: 200 }, () => list.firstChild.cloneNode(true)))")
+    end = page.evaluate("document.body.getBoundingClientRect().bottom + scrollY")
+    assert page.evaluate("document.documentElement.scrollHeight") <= max(900, end + 1)
+
+
 def test_light_and_dark(page):
     colours = []
     for scheme in ("light", "dark"):
@@ -252,6 +261,10 @@ def test_paper(page):
     assert page.evaluate("window.printed") == [0, [6, 3]]
     assert page.locator("section > details:not([open])").count() == folded
     assert page.locator("#document section.sentence:nth-of-type(1) .beside").count() == 0
+    page.emulate_media(media="print")
+    assert "Point at" not in page.inner_text("#document"), "nobody points at paper"
+    page.emulate_media(media="screen")
+    assert "Point at" in page.inner_text("#document")
 
 
 def test_an_address_opens_its_document(page):

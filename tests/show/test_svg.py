@@ -1,4 +1,5 @@
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -64,6 +65,28 @@ def test_plain_dictionaries_of_displacy():
     assert [text.split() for text in texts(drawing)] == [["Trees", "NOUN"], ["grow", "VERB"], ["nsubj"]]
 
 
+def test_arcs_of_a_length_are_always_in_the_same_order():
+    arcs = [{"start": i, "end": i + 6, "label": "", "dir": "left"} for i in range(6)]
+    drawn = arcs_svg({"words": [{"text": "x", "tag": ""}] * 12, "arcs": arcs})
+    heights = [float(height) for height in re.findall(r" C[\d.]+,(-?[\d.]+) ", drawn)]
+    assert heights == sorted(heights, reverse=True)
+    assert len(set(heights)) == 6
+
+
+@pytest.mark.parametrize("n", [13, 60])
+def test_many_arcs_end_at_their_words_and_fill_their_drawing(n):
+    drawing = ET.fromstring(sentence_svg(["word"] * n, Tree.from_heads([-1, *[0] * (n - 1)])))
+    words = [float(node.get("x")) for node in drawing.iter(f"{S}tspan") if node.get("class") == "displacy-word"]
+    paths = [node.get("d") for node in drawing.iter(f"{S}path") if node.get("class") == "displacy-arc"]
+    ends = [float(re.findall(r"[\d.]+", path)[-2]) for path in paths]
+    assert ends == pytest.approx(words[1:], abs=13)
+    left, top, width, height = map(float, drawing.get("viewBox").split())
+    assert (width, height) == (float(drawing.get("width")), float(drawing.get("height")))
+    highest = min(float(re.findall(r"-?[\d.]+", path)[3]) for path in paths)
+    assert left == 0
+    assert 12 < highest - top < 20, "room for a label"
+
+
 def test_a_document_tree_has_an_arc_for_each_sentence_and_its_whole_text():
     long = "word " * 100
     drawing = ET.fromstring(document_svg([long, "b", "c", "d"], TREE, WEIGHTS, width=500))
@@ -105,6 +128,11 @@ def test_right_to_left():
     drawing = ET.fromstring(sentence_svg(NASTY[1], Tree.from_heads([1, -1, 1])))
     places = [float(node.get("x")) for node in drawing.iter(f"{S}tspan") if node.get("class") == "displacy-word"]
     assert places == sorted(places, reverse=True)
+    for path in drawing.iter(f"{S}path"):
+        if path.get("class") == "displacy-arc":
+            numbers = [float(number) for number in re.findall(r"[\d.]+", path.get("d"))]
+            assert numbers[0] < numbers[-2], "labels along it do not stand on their heads"
+    assert {node.get("side") for node in drawing.iter(f"{S}textPath")} == {"left"}
 
 
 def test_arcs_over_the_same_place_share_a_level_only_with_those_of_their_head():

@@ -108,7 +108,7 @@ def _check(models: Mapping[str, Classifier], corpus: Corpus) -> None:
         try:
             checked_levels(model)
         except BadInput as error:
-            raise BadInput(f"{name}: {error}") from None
+            raise BadInput(error if name == MODEL else f"{name}: {error}") from None
         mine, first = (
             (m.tokenizer.language, m.tokenizer.lowercase, m.tokenizer.tokenized) for m in (model, models[MODEL])
         )

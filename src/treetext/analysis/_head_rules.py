@@ -88,10 +88,12 @@ def dependencies(parse: str) -> Dependencies:
             open_.append(_Constituent())
         elif token == ")":
             if len(open_) == 1:
-                raise ValueError(f"{here}: a bracket closes that never opened")
+                raise ValueError(f"{here}: a bracket closes that never opened; expected a ) for each (")
             done = open_.pop()
             if done.word is None and not done.children:
-                raise ValueError(f"{here}: brackets with neither a word nor constituents in them")
+                raise ValueError(
+                    f"{here}: brackets with neither a word nor constituents in them; expected (TAG word) or (LABEL …)"
+                )
             open_[-1].children.append((done.label, done.word if done.word is not None else _join(done, heads)))
         elif len(open_) == 1:
             raise ValueError(f"{here}: {token!r} outside all brackets; expected (LABEL …)")
@@ -105,7 +107,7 @@ def dependencies(parse: str) -> Dependencies:
         else:
             raise ValueError(f"{here}: {token!r} beside what is there already; expected one word a tag")
     if len(open_) > 1:
-        raise ValueError(f"{len(open_) - 1} of the brackets never close")
+        raise ValueError(f"{len(open_) - 1} of the brackets never close; expected a ) for each (")
     if len(open_[0].children) != 1:
         raise ValueError(f"{len(open_[0].children)} parses; expected one, as in (ROOT (S …))")
     return Dependencies(words, tags, Tree.from_heads(heads))

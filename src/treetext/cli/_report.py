@@ -23,6 +23,10 @@ def report(
     statistics: Annotated[
         bool, typer.Option("--statistics/--no-statistics", help="With those of `treetext analyse`, which take longer.")
     ] = True,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL", help="Another for the statistics, called model 2 and so on; repeatable."),
+    ] = None,
     settings: DataSetOption = None,
 ) -> None:
     """Write a page with scores and trees.
@@ -35,13 +39,14 @@ def report(
     from treetext.show import report as page
     from treetext.training import open_corpus
 
-    loaded = load_model(model)
+    # Under names without the folders of this machine: a report may go to others.
+    loaded, others = load_model(model), {f"model {i}": load_model(each) for i, each in enumerate(models or [], start=2)}
     found, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
     with progress() as bars, written(out) as stream:
         corpus = open_corpus(found.data, bars.more)
         tables: Any = ()
         if statistics and tree_levels(loaded):
-            tables = analyse(loaded, corpus, part.value, progress=bars.more).tables()
+            tables = analyse(loaded, corpus, part.value, others=others, progress=bars.more).tables()
         stream.write(page(loaded, corpus, part.value, tables=tables, most=most, progress=bars.more))
     for line in corpus.notes:
         note(line)

@@ -112,11 +112,14 @@ def parse(
     In CoNLL-U, documents are numbered as they come; one without words has no sentence to print. In dot, the language of
     GraphViz, each document is a graph.
     """
+    from treetext.analysis import tree_levels
     from treetext.models import load_model
     from treetext.show import to_dot
 
     chosen, source = _chosen(model, file, name)
     loaded = load_model(chosen)
+    if not tree_levels(loaded):
+        note(f"{chosen}: a model without trees, so that nothing has a head")
     output = output or (Output.DRAWING if out is None and sys.stdout.isatty() else Output.JSONL)
     number = 0
     with written(out) as stream:

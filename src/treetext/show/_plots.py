@@ -7,6 +7,13 @@ from typing import NamedTuple
 
 WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26  # of a curve
 STEP = 38  # from one figure to the next
+OUTLINES = (
+    "M -4 -4 H 4 V 4 H -4 Z", "M 0 -5.5 L 5 4 H -5 Z", "M 0 5.5 L 5 -4 H -5 Z", "M 0 -6 L 5 0 L 0 6 L -5 0 Z",
+    "M -4 -4 L 4 4 M -4 4 L 4 -4", "M 0 -5.5 V 5.5 M -5.5 0 H 5.5", "M -5.5 0 L 4 -5 V 5 Z", "M 5.5 0 L -4 -5 V 5 Z",
+    "M -2 -6 H 2 V 6 H -2 Z", "M -4.5 0 A 4.5 4.5 0 1 1 4.5 0 A 4.5 4.5 0 1 1 -4.5 0 Z", "M -5 -5 H 5 L -5 5 Z",
+    "M 5 5 H -5 L 5 -5 Z",
+)  # fmt: skip
+"""Of marks: without other models, there are six kinds of trees beside the model's own."""
 
 
 def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int, unit: str = "") -> str:
@@ -112,8 +119,5 @@ def _mark(x: str, y: int, name: str, names: Sequence[str], own: str, title: str 
     if name == own:
         return f'<circle class="mark own" cx="{x}" cy="{y}" r="5.5">{told}</circle>'
     kind = [other for other in names if other != own].index(name)
-    outline = (
-        "M -4 -4 H 4 V 4 H -4 Z", "M 0 -5.5 L 5 4 H -5 Z", "M 0 5.5 L 5 -4 H -5 Z", "M 0 -6 L 5 0 L 0 6 L -5 0 Z",
-        "M -4 -4 L 4 4 M -4 4 L 4 -4", "M 0 -5.5 V 5.5 M -5.5 0 H 5.5",
-    )[kind % 6]  # fmt: skip
+    outline = OUTLINES[kind % len(OUTLINES)]
     return f'<svg x="{x}" y="{y}" overflow="visible"><path class="mark" d="{outline}">{told}</path></svg>'

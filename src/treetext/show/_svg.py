@@ -18,6 +18,7 @@ INK, QUIET, ACCENT, PAPER = "#1b1e25", "#5a6070", "#2456c9", "#ffffff"
 FONT = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 ROW, LETTER = 30, 8.4  # the height of a sentence, and about the width of a letter, in pixels
 MOST = 320  # room for arcs
+MOST_ASIDE = 12  # from where an arc ends to the middle of its word
 SHADE = 0.55  # of a certain cell in a heat map: its number can still be read
 
 
@@ -46,25 +47,36 @@ def sentence_svg(words: Sequence[str], tree: Tree, weights: Weights | None = Non
 
 def arcs_svg(sentence: Mapping[str, Any]) -> str:
     """Any sentence of displaCy's plain dictionaries, as from `sentence_arcs`: {"words": [...], "arcs": [...]}."""
-    from spacy import displacy  # takes a while to import
+    from spacy.displacy.render import DependencyRenderer  # takes a while to import
+
+    class Renderer(DependencyRenderer):
+        def get_levels(self, arcs: list[dict[str, Any]]) -> dict[tuple[int, int, str], int]:
+            return _levels(arcs)
+
+        def get_arc(self, x_start: Any, y: Any, y_curve: Any, x_end: Any) -> str:
+            return str(super().get_arc(min(x_start, x_end), y, y_curve, max(x_start, x_end)))
 
     texts = [printable(word["text"]) for word in sentence["words"]]
     # displaCy escapes texts, but neither tags nor labels.
     tags = [escape(printable(word.get("tag", ""))) for word in sentence["words"]]
     arcs = [{**arc, "label": escape(printable(arc["label"]))} for arc in sentence["arcs"]]
     words = [{"text": text, "tag": tag} for text, tag in zip(texts, tags, strict=True)]
-    drawn = displacy.render(
-        {"words": words, "arcs": arcs, "settings": {"direction": "rtl" if _is_right_to_left(texts) else "ltr"}},
-        manual=True,
-        jupyter=False,
-        options={"distance": _distance(texts), "arrow_spacing": 8, "compact": len(words) > 12,
-                 "font": FONT, "color": INK, "bg": PAPER},
-    )  # fmt: skip
+    highest = max(_levels(arcs).values(), default=1)
+    compact, distance = len(words) > 12, _distance(texts)
+    # Arcs end the farther from their words, the more are above them: a quarter of this for each.
+    spacing = round(min(8.0, MOST_ASIDE * 4 / highest), 2)
+    direction = "rtl" if _is_right_to_left(texts) else "ltr"
+    looks = {"distance": distance, "arrow_spacing": spacing, "compact": compact,
+             "font": FONT, "color": INK, "bg": PAPER}  # fmt: skip
+    drawn = Renderer(looks).render([{"words": words, "arcs": arcs, "settings": {"direction": direction}}]).strip()
+    # Few browsers know the other side: there, labels would stand on their heads. So all lines go to the right.
+    drawn = drawn.replace('side="right"', 'side="left"')
     # displaCy names its arrows by chance; the same sentence shall give the same file.
     name = hashlib.sha256(repr((words, arcs)).encode()).hexdigest()[:32]
     drawn = re.sub(r"(id=\"|#arrow-|arrow-)[0-9a-f]{32}-0", rf"\g<1>{name}-0", drawn)
     opacities = iter([_opacity(arc.get("share", 1.0)) for arc in arcs])
-    return re.sub('<g class="displacy-arrow">', lambda found: f'{found[0][:-1]} opacity="{next(opacities)}">', drawn)
+    drawn = re.sub('<g class="displacy-arrow">', lambda found: f'{found[0][:-1]} opacity="{next(opacities)}">', drawn)
+    return _tightened(drawn, round(highest * distance / 3) - 16) if compact else drawn
 
 
 def document_svg(texts: Sequence[str], tree: Tree, weights: Weights | None = None, width: int = 960) -> str:
@@ -162,6 +174,27 @@ def _bracket(start: float, end: float, x: float, out: float) -> str:
         f"M {x:.1f} {start} H {x - out + bend:.1f} Q {x - out:.1f} {start} {x - out:.1f} {start + way * bend}"
         f" V {end - way * bend} Q {x - out:.1f} {end} {x - out + bend:.1f} {end} H {x - 6:.1f}"
     )
+
+
+def _levels(arcs: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int, str], int]:
+    """How high each arc is, the shorter ones lower; of those of a length, displaCy's own are in an order by chance."""
+    used = [0] * max((arc["end"] for arc in arcs), default=0)
+    levels = {}
+    for arc in sorted(arcs, key=lambda arc: (arc["end"] - arc["start"], arc["start"])):
+        start, end = arc["start"], arc["end"]
+        levels[start, end, str(arc["label"])] = level = 1 + max(used[start:end])
+        used[start:end] = [level] * (end - start)
+    return levels
+
+
+def _tightened(drawn: str, empty: int) -> str:
+    """A compact drawing of displaCy without what is empty above it, and with labels between lines, not across."""
+    size = re.search(r'width="(\d+)" height="([\d.]+)"', drawn)
+    assert size  # displaCy's
+    width, height = size[1], f"{float(size[2]) - empty:g}"
+    drawn = drawn.replace(size[0], f'width="{width}" height="{height}" viewBox="0 {empty} {width} {height}"', 1)
+    drawn = drawn.replace(f"height: {size[2]}px", f"height: {height}px", 1)
+    return drawn.replace('<text dy="1.25em"', '<text dy="-0.2em"')
 
 
 def _distance(words: Sequence[str]) -> int:

@@ -42,7 +42,7 @@ const trees = (() => {
     const kind = sentences.some(({ heads }) => heads) ? "Trees over the words" : "Attention over the words";
     parts.push(make("h4", {}, sentences.some(isDrawn) ? kind : "Words"));
     if (sentences.some(({ weights }) => weights)) {
-      parts.push(make("p", { class: "remark" }, "Point at a word, or use the arrow keys, to see its likely heads."));
+      parts.push(make("p", { class: "remark hint" }, "Point at a word, or use the arrow keys, to see its likely heads."));
     }
     const draw = (from) => {
       for (let i = from; i < Math.min(from + atOnce, places.length); i += 1) {
