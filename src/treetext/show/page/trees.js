@@ -199,7 +199,9 @@ const trees = (() => {
       nodes[j].classList.add("asking");
       arcOf.get(j)?.classList.add("asking");
       for (const [head, share] of likely(tree, j)) {
-        if (head === ROOT) tell(nodes[j], 0, `root ${percent(share)}`);
+        // Below a word there is little room; the arrow from the root comes from above.
+        const root = nodes[j].querySelector("rect") ? "↓" : "root ";
+        if (head === ROOT) tell(nodes[j], 0, root + percent(share));
         else tell(nodes[head], share, percent(share));
       }
       told.textContent = text;
