@@ -1,5 +1,6 @@
 """Does the tree matter? A trained model with something else in the place of its marginals."""
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from treetext.analysis._bootstrap import Interval, intervals
 from treetext.analysis._induced import Texts
 from treetext.analysis._sources import checked_levels, checked_targets
 from treetext.models import Classifier
-from treetext.nn import Replacement, replaced_marginals
+from treetext.nn import Composed, Replacement, replaced_marginals
 from treetext.training import Corpus
 from treetext.training._corpus import Progress
 from treetext.trees import ROOT, Marginals, TreeDistribution
@@ -54,18 +55,18 @@ def ablate(
     targets = checked_targets(model, corpus, split)
     words = int(corpus.encoded.sizes[corpus.rows[split]].mean()) + 1
     texts = Texts(model, corpus, split, max(1, min(MOST_DOCUMENTS, MOST_WORDS // words)))
-    own = _classes(model, texts, [], own_marginals, progress)
-    found = [_ablated("own", [], own, own, targets, None, resamples, seed)]
-    for scope in [levels] + [[level] for level in levels if len(levels) > 1]:
-        for name in ("uniform", "shuffled", "best tree"):
-            shuffle = Shuffled(seed)
-            kinds: dict[str, Replacement] = {
-                "uniform": uniform_marginals, "shuffled": shuffle, "best tree": best_tree
-            }  # fmt: skip
-            classes = _classes(model, texts, scope, kinds[name], progress)
-            share = shuffle.moved / shuffle.seen if shuffle.seen else None
-            found.append(_ablated(name, scope, classes, own, targets, share, resamples, seed))
-    return found
+    scopes = [levels, *([level] for level in levels if len(levels) > 1)]
+    words_kinds = {name: make(seed) for name, make in OTHERS.items()}
+    trials = [_Trial("own", [], {})]
+    for scope in scopes:
+        for name, make in OTHERS.items():
+            kinds = {level: words_kinds[name] if level == "words" else make(seed) for level in scope}
+            trials.append(_Trial(name, scope, kinds))
+    found = _classes(model, texts, trials, progress)
+    return [
+        _ablated(trial, classes, found[0], targets, resamples, seed)
+        for trial, classes in zip(trials, found, strict=True)
+    ]
 
 
 def own_marginals(trees: TreeDistribution) -> Marginals:
@@ -110,38 +111,57 @@ class Shuffled:
         return Marginals(*(part[which] for part in trees.marginals))
 
 
+OTHERS: dict[str, Callable[[int], Replacement]] = {
+    "uniform": lambda _: uniform_marginals,
+    "shuffled": Shuffled,
+    "best tree": lambda _: best_tree,
+}
+
+
+class _Trial(NamedTuple):
+    """Other marginals at some levels."""
+
+    name: str
+    levels: list[str]
+    kinds: dict[str, Replacement]
+    """By level."""
+
+
 @torch.inference_mode()
 def _classes(
-    model: Classifier,
-    texts: Texts,
-    levels: list[str],
-    replacement: Replacement,
-    progress: Progress | None,
-) -> Int[np.ndarray, "documents"]:
-    """The class of each text of a split, with other marginals at some levels."""
-    classes = np.full(len(texts.rows), int(np.argmax(model.prior)))
+    model: Classifier, texts: Texts, trials: Sequence[_Trial], progress: Progress | None
+) -> list[Int[np.ndarray, "documents"]]:
+    """For each trial, the class of each text of a split."""
+    found = [np.full(len(texts.rows), int(np.argmax(model.prior))) for _ in trials]
     model.eval()
-    with ExitStack() as stack:
-        for level in levels:
-            stack.enter_context(replaced_marginals(getattr(model, level), replacement))
-        for documents, batch in texts:
-            classes[texts.documents[documents]] = model(batch).argmax(-1).cpu().numpy()
-            if progress:
-                progress("scoring with other marginals", len(documents))
-    return classes
+    for documents, batch in texts:
+        composed: dict[str, list[Composed]] = {}  # words take most of the time: once for each kind of marginals
+        for (name, levels, kinds), classes in zip(trials, found, strict=True):
+            kind = name if "words" in levels else "own"
+            if kind not in composed:
+                with replaced_marginals(model.words, kinds.get("words", own_marginals)):
+                    composed[kind] = model.words_in_context(batch)
+            with ExitStack() as stack:
+                for level in set(levels) - {"words"}:
+                    stack.enter_context(replaced_marginals(getattr(model, level), kinds[level]))
+                logits = model.score(batch, composed[kind]).logits
+            classes[texts.documents[documents]] = logits.argmax(-1).cpu().numpy()
+        if progress:
+            progress("scoring with other marginals", len(documents))
+    return found
 
 
 def _ablated(
-    name: str,
-    levels: list[str],
+    trial: _Trial,
     classes: np.ndarray,
     own: np.ndarray,
     targets: np.ndarray | None,
-    moved: float | None,
     resamples: int,
     seed: int,
 ) -> Ablated:
+    shuffles = [kind for kind in trial.kinds.values() if isinstance(kind, Shuffled) and kind.seen]
+    moved = sum(each.moved for each in shuffles) / sum(each.seen for each in shuffles) if shuffles else None
     right = np.zeros(len(classes), bool) if targets is None else classes == targets
     counts = np.stack([right, classes != own], -1).astype(float)
     accuracy, changed = intervals(np.stack([counts, np.ones_like(counts)], -1), resamples, seed)
-    return Ablated(name, levels, None if targets is None else accuracy, changed, moved)
+    return Ablated(trial.name, trial.levels, None if targets is None else accuracy, changed, moved)

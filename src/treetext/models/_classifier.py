@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from treetext.models._results import Parsed, ParsedSentence, Prediction, Weights
 from treetext.models._settings import ModelSettings
-from treetext.nn import Chunks, Composed, Dropout
+from treetext.nn import Chunks, Composed, Dropout, Level
 from treetext.text import PAD, Batch, Tokenizer, Vocabulary, batch
 from treetext.trees import Tree, TreeDistribution
 
@@ -39,6 +39,7 @@ class Classifier(nn.Module):
     """
 
     Settings: ClassVar[type[ModelSettings]]
+    words: Level
 
     def __init__(
         self,
@@ -73,8 +74,12 @@ class Classifier(nn.Module):
             self.embedding.weight[PAD] = 0
 
     @abstractmethod
-    def score(self, batch: Any) -> Scored:
-        """Scores of the classes for what `batch` gives."""
+    def score(self, batch: Any, words: list[Composed] | None = None) -> Scored:
+        """Scores of the classes for what `batch` gives; `words` are those of `words_in_context`, if at hand."""
+
+    def words_in_context(self, batch: Any) -> list[Composed]:
+        """What each chunk of sentences becomes."""
+        return self.words.compose(*self.embedded(batch.sentences))
 
     @staticmethod
     @abstractmethod

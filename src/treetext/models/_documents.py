@@ -10,7 +10,7 @@ from torch.nn.functional import embedding
 
 from treetext.models._classifier import Classifier, Scored, are_sentences
 from treetext.models._settings import DocumentSettings
-from treetext.nn import Chunks, Dropout, Level
+from treetext.nn import Chunks, Composed, Dropout, Level
 from treetext.text import Batch, chunks
 
 
@@ -42,9 +42,9 @@ class DocumentClassifier(Classifier):
             layers += [nn.Linear(size, settings.hidden), nn.LeakyReLU(), Dropout(settings.dropout)]
         self.classifier = nn.Sequential(*layers, nn.Linear(sizes[-1], len(self.labels)))
 
-    def score(self, batch: Documents) -> Scored:
+    def score(self, batch: Documents, words: list[Composed] | None = None) -> Scored:
         """Scores of the classes, words and sentences in their contexts."""
-        words = self.words.compose(*self.embedded(batch.sentences))
+        words = words or self.words_in_context(batch)
         vectors = torch.cat([chunk.vectors for chunk in words])
         # The gradient of an embedding takes less time than that of indexing.
         gathered = embedding(torch.cat([which.T.flatten() for which in batch.groups]), vectors)

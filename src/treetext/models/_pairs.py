@@ -10,7 +10,7 @@ from torch.nn.functional import embedding
 
 from treetext.models._classifier import Classifier, Scored, are_sentences
 from treetext.models._settings import PairSettings
-from treetext.nn import Dropout, Level
+from treetext.nn import Composed, Dropout, Level
 from treetext.text import Batch
 
 
@@ -47,9 +47,9 @@ class PairClassifier(Classifier):
             _perceptron(2 * hidden, hidden, settings.dropout), nn.Linear(hidden, len(self.labels))
         )
 
-    def score(self, batch: Pairs) -> Scored:
+    def score(self, batch: Pairs, words: list[Composed] | None = None) -> Scored:
         """Scores of the classes, and words in their contexts."""
-        words = self.words.compose(*self.embedded(batch.sentences))
+        words = words or self.words_in_context(batch)
         flat = torch.cat([chunk.words.flatten(0, 1) for chunk in words])
         first, second = (embedding(side.words, flat) for side in (batch.first, batch.second))
         alignment = self.align(first) @ self.align(second).mT
