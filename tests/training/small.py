@@ -1,6 +1,8 @@
 """Recipes and data so small that an epoch takes a tenth of a second."""
 
 import csv
+import os
+import signal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -55,3 +57,22 @@ def noisy(directory: Path) -> dict[str, Any]:
 
 def weights(model: Classifier) -> dict[str, bytes]:
     return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
+
+
+class Tripwire:
+    """A stderr that presses Ctrl-C when a line about an epoch is printed."""
+
+    def __init__(self, trigger):
+        self.trigger, self.lines = trigger, ""
+
+    def write(self, text):
+        self.lines += text
+        if self.trigger in text:
+            os.kill(os.getpid(), signal.SIGINT)
+        return len(text)
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.small import reviews, tiny, weights, write_table
+from tests.training.small import Tripwire, reviews, tiny, weights, write_table
 from treetext.models import DocumentClassifier, PairClassifier, load_model
 from treetext.text import BadInput
 from treetext.training import Interrupted, evaluate, load_recipe, new_model, open_corpus, predictions, train
-from treetext.training._optimizers import Together
 
 CHILD = """
 import json, sys
@@ -105,25 +104,6 @@ def test_another_seed_gives_another_model(tmp_path, small):
     other = train(small(seed=2, training__epochs=1), tmp_path / "model")
     one = train(small(training__epochs=1), tmp_path / "one")
     assert weights(other) != weights(one)
-
-
-class Tripwire:
-    """A stderr that presses Ctrl-C when a line about an epoch is printed."""
-
-    def __init__(self, trigger):
-        self.trigger, self.lines = trigger, ""
-
-    def write(self, text):
-        self.lines += text
-        if self.trigger in text:
-            os.kill(os.getpid(), signal.SIGINT)
-        return len(text)
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return False
 
 
 def test_interrupted_and_resumed_gives_the_same_model(directory, tmp_path, monkeypatch, small):
@@ -224,29 +204,6 @@ def test_early_stopping(tmp_path, monkeypatch, small):
     assert "epoch" not in sys.stderr.lines, "what has stopped early has also stopped when it is resumed"
     assert [epoch["epoch"] for epoch in model.about["curve"]] == [1, 2, 3]
     assert model.about["epoch"] == 1, "of equally good epochs, the first"
-
-
-def test_a_rate_that_falls_to_nothing(tmp_path, monkeypatch, small):
-    def falling(epochs):
-        return small(training__schedule="linear", training__epochs=epochs)
-
-    rates, step = [], Together.step
-
-    def noted(self, closure=None):
-        rates.append([group["lr"] for group in self.param_groups])
-        return step(self, closure)
-
-    monkeypatch.setattr(Together, "step", noted)
-    whole = train(falling(3), tmp_path / "whole")
-    steps = len(rates)
-    assert steps == 3 * 8, "60 texts in batches of 8"
-    for done, found in enumerate(rates):
-        assert found == pytest.approx([0.03 * (1 - done / steps)] * 3), "word vectors included"
-    monkeypatch.setattr(sys, "stderr", Tripwire("epoch   2:"))
-    with pytest.raises(Interrupted):
-        train(falling(3), tmp_path / "resumed")
-    monkeypatch.setattr(sys, "stderr", Tripwire("never"))
-    assert weights(train(falling(3), tmp_path / "resumed", resume=True)) == weights(whole)
 
 
 def test_refuses_a_directory_with_a_model(directory, tmp_path, small):

@@ -14,6 +14,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
 
 from treetext.models import Classifier
+from treetext.nn import Composed
 from treetext.text import BadInput, LengthBatches
 from treetext.training._corpus import Batches, Corpus
 from treetext.training._optimizers import clip, make_optimizer
@@ -37,15 +38,25 @@ class Module(pl.LightningModule):
         # Lightning tells samplers only, not batch samplers.
         self.trainer.train_dataloader.batch_sampler.set_epoch(self.current_epoch)  # type: ignore[union-attr]
 
+    @property
+    def steps(self) -> int:
+        """Of all epochs. Lightning's own count draws batches, before it knows in which epoch a training is resumed."""
+        batches = -(-self.texts // self.recipe.training.batch_size)
+        return self.recipe.training.epochs * -(-batches // self.trainer.world_size)
+
     def training_step(self, batch: Any, _: int) -> Tensor:
         """The loss of a batch."""
         labels = batch.sentences.labels
         try:
-            loss = cross_entropy(self.model(batch), labels)
+            scored = self.model.score(batch)
+            loss = objective = cross_entropy(scored.logits, labels)
+            if self.recipe.training.entropy:
+                reward = self.recipe.training.entropy * (1 - 2 * self.global_step / self.steps)
+                objective = loss - reward * (flatness(scored.words) + flatness(scored.sentences))
         except ValueError:  # trees have found scores that are no numbers
             raise diverged(self.current_epoch + 1) from None
         self.log("loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(labels))
-        return loss
+        return objective
 
     def validation_step(self, batch: Any, _: int) -> None:
         """Count what is right."""
@@ -66,16 +77,27 @@ class Module(pl.LightningModule):
         optimizer = make_optimizer(self.model, self.recipe.training)
         if self.recipe.training.schedule == "constant":
             return optimizer
-        # Lightning's own count would draw the first batches, before it knows which epoch a resumed training is in.
-        batches = -(-self.texts // self.recipe.training.batch_size)
-        steps = self.recipe.training.epochs * -(-batches // self.trainer.world_size)
-        falling = LambdaLR(optimizer, lambda step: max(0.0, 1 - step / steps))
+        falling = LambdaLR(optimizer, lambda step: max(0.0, 1 - step / self.steps))
         return [optimizer], [{"scheduler": falling, "interval": "step"}]
 
     def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
         """The recipe's norm, over dense and sparse gradients."""
         if self.recipe.training.clip is not None:
             clip(self.model.parameters(), self.recipe.training.clip)
+
+
+def flatness(level: list[Composed]) -> Tensor | float:
+    """The mean entropy of the trees of a level, each as a share of that of all trees being equally likely: 0 to 1.
+
+    Over n nodes there are n^(n - 1) trees (Cayley). Single nodes do not count; 0 where there are no trees.
+    """
+    entropies, most = list[Tensor](), list[Tensor]()
+    for trees in (chunk.trees for chunk in level if chunk.trees is not None):
+        several = trees.lengths > 1
+        lengths = trees.lengths[several].to(trees.entropy.dtype)
+        entropies.append(trees.entropy[several])
+        most.append((lengths - 1) * lengths.log())
+    return (torch.cat(entropies) / torch.cat(most)).mean() if sum(map(len, entropies)) else 0.0
 
 
 class Loaders(pl.LightningDataModule):

@@ -36,6 +36,7 @@ class Training(Settings):
     learning_rate: float = Field(0.05, gt=0)
     schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls to 0 at the end")
     l2: float = Field(1e-4, ge=0, description="on weights, not on biases, word vectors and root vectors")
+    entropy: float = Field(0.0, ge=0, description="how much flat trees are rewarded at first, and sharp ones at last")
     clip: float | None = Field(None, gt=0, description="largest norm of a gradient")
     batch_size: int = Field(32, ge=1)
     epochs: int = Field(50, ge=1, description="at most")
@@ -59,6 +60,9 @@ class Recipe(Settings):
         if self.data.pairs != (self.model.task == "pairs"):
             has, wants = ("pairs", "documents") if self.data.pairs else ("documents", "pairs")
             raise ValueError(f"model.task: the data are {has}, got a model of {wants}")
+        levels = (getattr(self.model, name, None) for name in ("words", "sentences"))
+        if self.training.entropy and not any(level and level.attention.endswith("projective") for level in levels):
+            raise ValueError("training.entropy: the model has no trees; expected 0, or attention over trees")
         return self
 
 
