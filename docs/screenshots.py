@@ -1,8 +1,8 @@
-"""Takes the screenshots of the page that `treetext serve` shows.
+"""Takes the screenshots of the page that `treetext serve` shows, with the Debates model that ships.
 
-    python docs/screenshots.py models/demo
+    python docs/screenshots.py
 
-needs a model (this one is made by `make demo`), Chromium, and playwright. Writes into docs/screenshots.
+needs Chromium and playwright. Writes into docs/screenshots.
 """
 
 import re
@@ -21,9 +21,9 @@ PICTURES = {
 }
 
 
-def main(model: str) -> None:
+def main() -> None:
     """Start a server, look at its page, and stop it."""
-    command = [sys.executable, "-m", "treetext", "serve", model, "--port", "0"]
+    command = [sys.executable, "-m", "treetext", "serve", "debates", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             line = server.stderr.readline() if server.stderr else ""
@@ -43,9 +43,9 @@ def take(address: str) -> None:
         for name, options in PICTURES.items():
             page = browser.new_page(**options)
             page.goto(address)
-            page.click("#examples button >> nth=0")
+            page.click("text=A speech")
             page.wait_for_selector("#result:not([hidden])")
-            page.click("#trees li:nth-child(5) button")
+            page.click("#trees li:nth-child(1) button")
             page.mouse.move(0, 0)
             if name == "page":
                 page.hover("#words .node >> nth=2")
@@ -58,4 +58,4 @@ def take(address: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
