@@ -24,7 +24,7 @@ SETTINGS = [
 ]  # fmt: skip
 VECTOR = 2 * 64
 RARE = [f"rare{i}" for i in range(20)]
-FIRST, SECOND, OTHER = "debates/ours-both.1", "debates/ours-both.2", "debates/ours-document.1"
+FIRST, SECOND, OTHER = (f"debates/ours-both.{seed}" for seed in (1, 2, 3))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def done(data, tmp_path_factory):
     places += ["--out", folder / "page.md", "--data", data]
     random_vectors = ("--set", "vocabulary.vectors=random")
     invoke("reproduce", "documents", *places, "--only", "debates/ours-both", "--seeds", 2, *SETTINGS, *random_vectors)
-    only = ("--only", "debates/ours-document", "--seeds", 1)
+    only = ("--only", "debates/ours-both", "--seeds", 3)
     said = invoke("reproduce", "documents", "shipped", *places, *only, *SETTINGS, *random_vectors).stderr
     return folder, places, said
 
@@ -86,7 +86,7 @@ def full(done, data):
 def test_the_best_by_dev_ships(done, data):
     folder, _, said = done
     devs = {name: result["dev"] for name, result in results(folder).items()}
-    best = next(name for name in (OTHER, FIRST, SECOND) if devs[name] == max(devs.values()))
+    best = next(name for name in (FIRST, SECOND, OTHER) if devs[name] == max(devs.values()))
     assert f"debates: {best}, the best by dev of 3\n" in said
     model = load_model(folder / "shipped" / "debates")
     shipped = model.about["shipped"]
