@@ -205,6 +205,8 @@ def test_somebody_reads_the_site_from_files(site):
         for name in ("mathematics", "statistics", "howto/data", "reference/trees", "index"):
             page.goto((site / f"{name}.html").as_uri())
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        page.focus("input.md-search__input")
+        page.wait_for_selector(".md-search-result__meta:has-text('Type to start')", state="attached")  # is ready
         page.fill("input.md-search__input", "Grassmann")
         page.wait_for_selector(".md-search-result__link[href*=mathematics]", state="attached")
 
