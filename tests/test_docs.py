@@ -22,12 +22,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from playwright.sync_api import Error
 
 from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, invoke
 from tests.serve.running import Server
@@ -205,10 +206,14 @@ def test_somebody_reads_the_site_from_files(site):
         for name in ("mathematics", "statistics", "howto/data", "reference/trees", "index"):
             page.goto((site / f"{name}.html").as_uri())
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
-        page.focus("input.md-search__input")
-        page.wait_for_selector(".md-search-result__meta:has-text('Type to start')", state="attached")  # is ready
-        page.fill("input.md-search__input", "Grassmann")
-        page.wait_for_selector(".md-search-result__link[href*=mathematics]", state="attached")
+        found = page.locator(".md-search-result__link[href*=mathematics]")
+        for _ in range(3):  # what is typed before the search is ready gets lost, on a busy machine
+            page.goto((site / "index.html").as_uri())
+            page.fill("input.md-search__input", "Grassmann")
+            with suppress(Error):
+                found.first.wait_for(state="attached")
+                break
+        assert found.count()
 
 
 def test_formulas_are_mathml(site):
