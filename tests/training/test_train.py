@@ -318,6 +318,10 @@ def test_vectors_from_a_file(tmp_path):
     others = table[[index["film"], index["so"]]]
     assert not torch.equal(others[0], others[1])
     assert 0 < others.abs().max() < 1
+    scaled = new_model(load_recipe(recipe, {"vocabulary.deviation": 0.5}), open_corpus(recipe.data)).embedding.weight
+    known = scaled.detach()[[index["good"], index["bad"]]]
+    assert float(known.std(correction=0)) == pytest.approx(0.5)
+    assert torch.allclose(known / known[0, 0], table[[index["good"], index["bad"]]]), "all by the same factor"
     assert lines[0] == f"{path} has vectors for 2 of {len(model.vocabulary)} words"
     with pytest.raises(BadInput, match="vectors of 8 numbers; expected 9"):
         train(load_recipe(recipe, {"model.embedding": 9}), tmp_path / "model")

@@ -11,7 +11,7 @@ from treetext.models import load_model
 from treetext.reproduce._figures import WANTED, draw_figures, shown_figures
 from treetext.reproduce._markdown import NOT_RUN, markdown
 from treetext.reproduce._plan import PAIRS, SOURCES, SPEED, STATISTICS, Run
-from treetext.reproduce._runs import Places, do, machine, read, recipe_of, result_of, write
+from treetext.reproduce._runs import Places, do, read, recipe_of, result_of, write
 from treetext.reproduce._shipped import CANDIDATES, ship, shown_shipped
 from treetext.reproduce._trees import (
     DOCUMENT_RUNS,
@@ -21,7 +21,7 @@ from treetext.reproduce._trees import (
     shown_documents,
     shown_tables,
 )
-from treetext.training import load_recipe, open_corpus
+from treetext.training import load_recipe, machine, open_corpus
 
 Say = Callable[[str], object]
 SPEED_RUNS = {kind: Run(f"snli/ours-{kind}", 1) for kind in PAIRS}

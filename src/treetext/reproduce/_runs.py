@@ -1,16 +1,10 @@
 """Runs: each trains a model, once, and leaves a small file of what came out."""
 
 import json
-import os
-import platform
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
-from treetext import __version__
 from treetext.analysis import gold_recovery
 from treetext.models import Classifier, load_model
 from treetext.reproduce._plan import Run
@@ -65,7 +59,7 @@ def do(run: Run, places: Places, say: Callable[[str], object]) -> dict[str, Any]
         "epoch": about["epoch"],
         "epochs": len(about["curve"]),
         "seconds": about["seconds"],
-        "machine": machine(),
+        "machine": about["machine"],
     }
     if recipe.data.format == "hidden-trees":
         recovery = gold_recovery(model, open_corpus(recipe.data))
@@ -104,22 +98,6 @@ def write(path: Path, result: dict[str, Any]) -> None:
     aside = path.with_name(path.name + ".part")
     aside.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     aside.replace(path)
-
-
-def machine() -> dict[str, Any]:
-    """What a result was got with."""
-    try:
-        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-    except OSError:
-        found = None
-    return {
-        "processor": found[1] if found else platform.processor(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "treetext": __version__,
-    }
 
 
 def _portable(recipe: Recipe, places: Places) -> dict[str, Any]:

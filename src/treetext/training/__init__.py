@@ -2,6 +2,7 @@
 
 from treetext.training._corpus import Corpus, open_corpus
 from treetext.training._evaluate import Evaluation, evaluate, predictions
+from treetext.training._machine import machine
 from treetext.training._recipe import Recipe, load_recipe, parse_overrides, recipe_names
 from treetext.training._train import Interrupted, new_model, train
 
@@ -12,6 +13,7 @@ __all__ = [
     "Recipe",
     "evaluate",
     "load_recipe",
+    "machine",
     "new_model",
     "open_corpus",
     "parse_overrides",

@@ -91,6 +91,8 @@ class Corpus:
                 progress=partial(progress, "word2vec: sentences") if progress else None,
             ), None
         vectors, found = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
+        if settings.deviation is not None:
+            vectors *= settings.deviation / (vectors[found].std() or 1)
         vectors[~found] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~found), size))
         return vectors, f"{settings.vectors} has vectors for {found.sum():,} of {len(vocabulary):,} words"
 

@@ -15,6 +15,7 @@ from treetext.models._files import check_free
 from treetext.text import BadInput
 from treetext.training._corpus import Corpus, Progress, open_corpus
 from treetext.training._evaluate import evaluate
+from treetext.training._machine import machine
 from treetext.training._recipe import Recipe, load_recipe
 
 
@@ -72,6 +73,7 @@ def train(
         "epoch": fitted.epoch,
         "seconds": round(time.perf_counter() - start, 1),
         "curve": fitted.curve,
+        "machine": machine(),
         "scores": {"dev": fitted.dev, **({"test": test.accuracy} if test else {})},
     }
     model.save_pretrained(out, replace=True)
