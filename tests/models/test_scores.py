@@ -90,8 +90,8 @@ def perceptron(layers, x):
     return x
 
 
-def plain_pair(model, text, mean):
-    """Parikh et al. (2016): attend, compare, aggregate."""
+def plain_pair(model, text):
+    """Parikh et al. (2016): attend, compare, aggregate; compared, if `enhanced`, as by Chen et al. (2017)."""
     sides = []
     for words in text:
         ids = torch.tensor([model.vocabulary.index.get(word, 1) for word in words])
@@ -100,26 +100,31 @@ def plain_pair(model, text, mean):
     e = torch.tensor([[perceptron(model.align, x) @ perceptron(model.align, y) for y in b] for x in a])
     beta = [sum(p * y for p, y in zip(softmax(e[i], 0), b, strict=True)) for i in range(len(a))]
     alpha = [sum(p * x for p, x in zip(softmax(e[:, j], 0), a, strict=True)) for j in range(len(b))]
-    v1 = sum(perceptron(model.compare, torch.cat([x, y])) for x, y in zip(a, beta, strict=True))
-    v2 = sum(perceptron(model.compare, torch.cat([y, x])) for y, x in zip(b, alpha, strict=True))
-    if mean:
+
+    def compared(x, y):
+        more = [x - y, x * y] if model.settings.enhanced else []
+        return perceptron(model.compare, torch.cat([x, y, *more]))
+
+    v1 = sum(compared(x, y) for x, y in zip(a, beta, strict=True))
+    v2 = sum(compared(y, x) for y, x in zip(b, alpha, strict=True))
+    if model.settings.aggregation == "mean":
         v1, v2 = v1 / len(a), v2 / len(b)
     last = model.classifier[1]
     return last.weight @ perceptron(model.classifier[0], torch.cat([v1, v2])) + last.bias
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("aggregation", ["sum", "mean"])
+@pytest.mark.parametrize("options", [{}, {"aggregation": "mean"}, {"enhanced": True}], ids=str)
 @torch.no_grad()
-def test_pairs_one_by_one(kind, aggregation):
-    model = pairs(kind, aggregation=aggregation)
+def test_pairs_one_by_one(kind, options):
+    model = pairs(kind, **options)
     texts = [
         [["the", "dog", "slept"], ["a", "cat", "is", "very", "good", "."]],
         [["it"], ["i"]],
         TEXTS[2],
         TEXTS[0][:2],
     ]
-    expected = torch.stack([plain_pair(model, text, aggregation == "mean") for text in texts])
+    expected = torch.stack([plain_pair(model, text) for text in texts])
     torch.testing.assert_close(scored(model, texts).logits, expected, rtol=1e-5, atol=1e-5)
 
 

@@ -42,7 +42,7 @@ class PairClassifier(Classifier):
         self.words = Level(settings.embedding, **settings.level("words"))
         size, hidden = self.words.size, settings.hidden
         self.align = _perceptron(size, hidden, settings.dropout)
-        self.compare = _perceptron(2 * size, hidden, settings.dropout)
+        self.compare = _perceptron((4 if settings.enhanced else 2) * size, hidden, settings.dropout)
         self.classifier = nn.Sequential(
             _perceptron(2 * hidden, hidden, settings.dropout), nn.Linear(hidden, len(self.labels))
         )
@@ -69,7 +69,10 @@ class PairClassifier(Classifier):
     ) -> Float[Tensor, "b hidden"]:
         """Each word with those words of the other sentence that it is aligned with, and all of them as one vector."""
         weights = alignment.masked_fill(~others_real[:, None], -torch.inf).softmax(-1)
-        compared = self.compare(torch.cat([mine, weights @ others], -1)) * my_real[..., None]
+        parts = [mine, weights @ others]
+        if self.settings.enhanced:  # as Chen et al. (2017) do
+            parts += [parts[0] - parts[1], parts[0] * parts[1]]
+        compared = self.compare(torch.cat(parts, -1)) * my_real[..., None]
         total: Tensor = compared.sum(1)
         return total if self.settings.aggregation == "sum" else total / my_real.sum(1, keepdim=True)
 

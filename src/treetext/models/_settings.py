@@ -78,6 +78,7 @@ class PairSettings(ModelSettings):
     structure: Annotated[int, Field(ge=0, le=100_000)] = Field(50, description="in each direction, what finds trees")
     hidden: Size = Field(200, description="size of the hidden layers of all perceptrons")
     dropout: float = Field(0.2, ge=0, lt=1)
+    enhanced: bool = Field(False, description="compare aligned words by their difference and product too")
     aggregation: Literal["sum", "mean"] = Field("sum", description="how compared words make one vector")
 
 
