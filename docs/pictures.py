@@ -1,0 +1,51 @@
+"""Pictures of texts of our own, as the models that ship parse them: ``python docs/pictures.py`` draws them anew.
+
+Writes into docs/pictures. All texts were written for this purpose, before any of the models had read them.
+"""
+
+from pathlib import Path
+
+from treetext import load_model
+from treetext.show import document_svg, sentence_svg
+
+PLACE = Path(__file__).parent / "pictures"
+PAIRS = [
+    ("Two women carry a long ladder across the yard .", "Somebody moves a ladder ."),
+    ("A boy in a yellow coat feeds the ducks .", "The child is asleep at home ."),
+]
+DOCUMENTS = {
+    "debates": (
+        "Mr. Chairman, I support this amendment. The river has flooded our valley three times in ten years."
+        " Each time the farmers paid, and each time the committee promised a dam."
+        " My friend from the coast says that we cannot afford it. I say that we have already paid for it three times."
+        " I ask my colleagues to vote yes."
+    ),
+    "czech": (
+        "Film začíná pomalu a první půlhodinu jsem se nudil. Potom se ale objeví stará učitelka a všechno ožije."
+        " Hraje ji výborná herečka, která umí mlčet. Hudba je krásná a kamera taky."
+        " Konec mě zklamal, protože je příliš sladký. Přesto na ten film rád vzpomínám."
+    ),
+}
+
+
+def main() -> None:
+    """Draw all."""
+    PLACE.mkdir(exist_ok=True)
+    snli = load_model("snli")
+    for number, pair in enumerate(snli.parse([[text.split() for text in pair] for pair in PAIRS]), start=1):
+        for side, sentence in zip("ab", pair.sentences, strict=True):
+            _write(f"snli-{number}{side}", sentence_svg(sentence.words, sentence.tree, sentence.weights))
+        print(f"snli-{number}: {pair.prediction.label}")
+    for name, text in DOCUMENTS.items():
+        [document] = load_model(name).parse([text])
+        texts = [" ".join(sentence.words) for sentence in document.sentences]
+        _write(name, document_svg(texts, document.tree, document.weights))
+        print(f"{name}: {document.prediction.label}")
+
+
+def _write(name: str, picture: str) -> None:
+    (PLACE / f"{name}.svg").write_text(picture, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
