@@ -106,4 +106,4 @@ def _commands(table: Table, places: Places) -> str:
     if not rows:
         return ""
     header = ["command", "dev", "test", "best epoch", "seconds"]
-    return f"\n### The {len(rows)} runs\n\n" + markdown(header, sorted(rows))
+    return f"\n### Runs: {len(rows)}\n\n" + markdown(header, sorted(rows))
