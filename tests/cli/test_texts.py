@@ -129,7 +129,7 @@ def test_a_model_that_ships(tmp_path):
     assert found["label"] in ("N", "Y")
     assert len(found["heads"]) == len(found["sentences"]) == 2
     assert refusal("evaluate", "debates") == "convote: does not ship with the model; expected --data"
-    assert "a name of those that ship (debates" in refusal("predict", "--model", "debats", stdin="a")
+    assert "a name of those that ship (czech, debates, snli)" in refusal("predict", "--model", "debats", stdin="a")
 
 
 def test_parse_has_trees(model):

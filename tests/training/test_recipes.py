@@ -141,7 +141,7 @@ def test_a_misspelt_key_instead_of_one_that_is_needed(tmp_path):
 
 
 def test_a_key_like_no_other():
-    with pytest.raises(BadInput, match=r"vocabulary\.qqqq: unknown; expected one of epochs, min_count, "):
+    with pytest.raises(BadInput, match=r"vocabulary\.qqqq: unknown; expected one of deviation, epochs, min_count, "):
         load_recipe("hidden-trees/both", {"vocabulary.qqqq": 1})
 
 

@@ -323,6 +323,11 @@ def test_vectors_from_a_file(tmp_path):
     known = scaled.detach()[[index["good"], index["bad"]]]
     assert float(known.std(correction=0)) == pytest.approx(0.5)
     assert torch.allclose(known / known[0, 0], table[[index["good"], index["bad"]]]), "all by the same factor"
+    for text, first in (("good 3 3 3 3 3 3 3 3\n", 3.0), ("elsewhere 1 2 3 4 5 6 7 8\n", None)):
+        path.write_text(text)
+        other = new_model(load_recipe(recipe, {"vocabulary.deviation": 0.5}), open_corpus(recipe.data)).embedding.weight
+        assert other.isfinite().all()
+        assert first in (None, other[index["good"], 0].item()), "nothing varies: as it is"
     assert lines[0] == f"{path} has vectors for 2 of {len(model.vocabulary)} words"
     with pytest.raises(BadInput, match="vectors of 8 numbers; expected 9"):
         train(load_recipe(recipe, {"model.embedding": 9}), tmp_path / "model")

@@ -91,8 +91,9 @@ class Corpus:
                 progress=partial(progress, "word2vec: sentences") if progress else None,
             ), None
         vectors, found = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
-        if settings.deviation is not None:
-            vectors *= settings.deviation / (vectors[found].std() or 1)
+        if settings.deviation is not None and found.any():
+            spread = vectors[found].std(dtype=np.float64)  # in float32, that of equal numbers need not be 0
+            vectors *= settings.deviation / (spread or 1)
         vectors[~found] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~found), size))
         return vectors, f"{settings.vectors} has vectors for {found.sum():,} of {len(vocabulary):,} words"
 
