@@ -93,7 +93,7 @@ class Corpus:
         vectors, found = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
         if settings.deviation is not None and found.any():
             spread = vectors[found].std(dtype=np.float64)  # in float32, that of equal numbers need not be 0
-            vectors *= settings.deviation / (spread or 1)
+            vectors *= settings.deviation / spread if spread else 1
         vectors[~found] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~found), size))
         return vectors, f"{settings.vectors} has vectors for {found.sum():,} of {len(vocabulary):,} words"
 
