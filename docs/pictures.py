@@ -10,8 +10,8 @@ from treetext.show import document_svg, sentence_svg
 
 PLACE = Path(__file__).parent / "pictures"
 PAIRS = [
-    ("Two women carry a long ladder across the yard .", "Somebody moves a ladder ."),
-    ("A boy in a yellow coat feeds the ducks .", "The child is asleep at home ."),
+    ("Two women carry a long ladder across the yard.", "Somebody moves a ladder."),
+    ("A boy in a yellow coat feeds the ducks.", "The child is asleep at home."),
 ]
 DOCUMENTS = {
     "debates": (
@@ -31,20 +31,21 @@ DOCUMENTS = {
 def main() -> None:
     """Draw all."""
     PLACE.mkdir(exist_ok=True)
-    snli = load_model("snli")
-    for number, pair in enumerate(snli.parse([[text.split() for text in pair] for pair in PAIRS]), start=1):
+    for name, picture in pictures().items():
+        (PLACE / f"{name}.svg").write_text(picture, encoding="utf-8")
+
+
+def pictures() -> dict[str, str]:
+    """By name, as SVG."""
+    found = {}
+    for number, pair in enumerate(load_model("snli").parse(PAIRS), start=1):
         for side, sentence in zip("ab", pair.sentences, strict=True):
-            _write(f"snli-{number}{side}", sentence_svg(sentence.words, sentence.tree, sentence.weights))
-        print(f"snli-{number}: {pair.prediction.label}")
+            found[f"snli-{number}{side}"] = sentence_svg(sentence.words, sentence.tree, sentence.weights)
     for name, text in DOCUMENTS.items():
         [document] = load_model(name).parse([text])
         texts = [" ".join(sentence.words) for sentence in document.sentences]
-        _write(name, document_svg(texts, document.tree, document.weights))
-        print(f"{name}: {document.prediction.label}")
-
-
-def _write(name: str, picture: str) -> None:
-    (PLACE / f"{name}.svg").write_text(picture, encoding="utf-8")
+        found[name] = document_svg(texts, document.tree, document.weights)
+    return found
 
 
 if __name__ == "__main__":

@@ -68,6 +68,17 @@ def blocks(page):
     return found
 
 
+def test_the_pictures_show_what_the_models_that_ship_find():
+    """But for the numbers, which other machines may round otherwise."""
+    drawn = runpy.run_path(str(DOCS / "pictures.py"))["pictures"]()
+    kept = {file.stem: file.read_text(encoding="utf-8") for file in (DOCS / "pictures").iterdir()}
+    shown = re.findall(r"pictures/(.+)\.svg", (DOCS / "pictures.md").read_text(encoding="utf-8"))
+    assert drawn.keys() == kept.keys() == set(shown)
+    for name, svg in drawn.items():
+        mine, theirs = (re.sub(r"[0-9][0-9.]*", "", each) for each in (svg, kept[name]))
+        assert mine == theirs, f"docs/pictures/{name}.svg is out of date: run python docs/pictures.py"
+
+
 @pytest.fixture(scope="session")
 def models(tmp_path_factory):
     """Two small models, for pages that go on from the first."""

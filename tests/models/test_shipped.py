@@ -1,4 +1,4 @@
-"""Smaller models, and those that ship: any text, at most 10 MB, and nothing of the machine that made them."""
+"""Smaller models, and those that ship: any text, at most 10 MB, and no directory of the machine that made them."""
 
 import json
 import re

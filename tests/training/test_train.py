@@ -323,16 +323,24 @@ def test_vectors_from_a_file(tmp_path):
     known = scaled.detach()[[index["good"], index["bad"]]]
     assert float(known.std(correction=0)) == pytest.approx(0.5)
     assert torch.allclose(known / known[0, 0], table[[index["good"], index["bad"]]]), "all by the same factor"
-    for text, first in (("good 3 3 3 3 3 3 3 3\n", 3.0), ("elsewhere 1 2 3 4 5 6 7 8\n", None)):
-        path.write_text(text)
-        other = new_model(load_recipe(recipe, {"vocabulary.deviation": 0.5}), open_corpus(recipe.data)).embedding.weight
-        assert other.isfinite().all()
-        assert first in (None, other[index["good"], 0].item()), "nothing varies: as it is"
     assert lines[0] == f"{path} has vectors for 2 of {len(model.vocabulary)} words"
     with pytest.raises(BadInput, match="vectors of 8 numbers; expected 9"):
         train(load_recipe(recipe, {"model.embedding": 9}), tmp_path / "model")
     with pytest.raises(BadInput, match=r"nowhere\.txt"):
         train(load_recipe(recipe, {"vocabulary.vectors": "nowhere.txt"}), tmp_path / "model")
+
+
+@pytest.mark.parametrize("word", ["good", "elsewhere"])
+def test_vectors_without_a_deviation_stay_as_they_are(tmp_path, word):
+    """If all are alike, or none belongs to a word of the data."""
+    path = tmp_path / "vectors.txt"
+    path.write_text(f"{word} 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1\n")
+    recipe = tiny(reviews(tmp_path), vocabulary__vectors=str(path))
+    plain, scaled = (
+        new_model(each, open_corpus(each.data)).embedding.weight.detach()
+        for each in (recipe, load_recipe(recipe, {"vocabulary.deviation": 0.5}))
+    )
+    assert torch.equal(plain, scaled)
 
 
 def test_vectors_by_word2vec(tmp_path):

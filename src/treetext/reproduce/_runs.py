@@ -59,7 +59,7 @@ def do(run: Run, places: Places, say: Callable[[str], object]) -> dict[str, Any]
         "epoch": about["epoch"],
         "epochs": len(about["curve"]),
         "seconds": about["seconds"],
-        "machine": about["machine"],
+        "machine": about.get("machine"),  # models of earlier versions do not say
     }
     if recipe.data.format == "hidden-trees":
         recovery = gold_recovery(model, open_corpus(recipe.data))
