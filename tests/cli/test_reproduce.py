@@ -5,11 +5,14 @@ import json
 import random
 import re
 from pathlib import Path
+from statistics import mean
 
 import pytest
+from scipy.stats import ttest_ind
 
 from tests.cli.running import SETTINGS, invoke, refusal
 from treetext.reproduce import MEASURES, SOURCES, TABLES, Run
+from treetext.reproduce._markdown import difference
 from treetext.training import load_recipe, recipe_names
 
 ONLY = ("--only", "hidden-trees/none", "--seeds", 2)
@@ -62,6 +65,19 @@ def test_page_has_the_mean_of_the_seeds(done):
     assert f"{50 * sum(tests):.1f} ± " in cells(section, "No attention")[1]
     assert cells(section, "Simple attention")[1] == "not run"
     assert row[4] == "not run (73.7)" or "(73.7)" in page
+
+
+@pytest.mark.parametrize(("ours", "others"), [([80.0, 83.0, 81.0], [78.0, 79.5]), ([1.0, 2.0], [2.0, 1.0])])
+def test_intervals_of_differences_are_those_of_scipy(ours, others):
+    interval = ttest_ind(ours, others, equal_var=False).confidence_interval(0.95)
+    wanted = f"{mean(ours) - mean(others):+.1f} ({interval.low:+.1f} to {interval.high:+.1f})"
+    assert difference(ours, others) == wanted
+
+
+def test_intervals_need_two_seeds():
+    assert difference([80.0], [78.0, 79.0]) == "+1.5, one seed"
+    assert difference([80.0, 81.0], []) == "not run"
+    assert difference([2.0, 2.0], [1.0, 1.0]) == "+1.0 (+1.0 to +1.0)"
 
 
 def test_what_is_done_is_not_done_again(done):
