@@ -343,6 +343,14 @@ def test_vectors_without_a_deviation_stay_as_they_are(tmp_path, word):
     assert torch.equal(plain, scaled)
 
 
+@pytest.mark.parametrize("vectors", ["random", "word2vec"])
+def test_vectors_of_a_deviation(tmp_path, vectors):
+    recipe = tiny(reviews(tmp_path), vocabulary__vectors=vectors, vocabulary__deviation=2.0, model__embedding=100)
+    table = new_model(recipe, open_corpus(recipe.data)).embedding.weight.detach()
+    assert float(table[1:].std(correction=0)) == pytest.approx(2, rel=0.1 if vectors == "random" else 1e-5)
+    assert table[0].tolist() == [0] * 100
+
+
 def test_vectors_by_word2vec(tmp_path):
     recipe = tiny(reviews(tmp_path, dev=[("good unseen", "good")]), vocabulary__vectors="word2vec")
     corpus = open_corpus(recipe.data)

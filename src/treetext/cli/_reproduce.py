@@ -9,8 +9,8 @@ import typer
 from treetext.cli._common import SetOption, note, refuse, stop
 
 TABLES = (
-    "documents", "snli", "hidden-trees", "statistics", "sentence-trees", "document-trees", "figures", "snli-speed",
-    "shipped",
+    "documents", "snli", "hidden-trees", "hidden-options", "statistics", "sentence-trees", "document-trees", "figures",
+    "snli-speed", "shipped",
 )  # fmt: skip
 
 

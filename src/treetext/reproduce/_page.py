@@ -23,7 +23,7 @@ def page(places: Places) -> str:
         parts.append(f"\n## {table.title}\n\n`treetext reproduce {name}`\n")
         parts.append(_table(table, places))
         parts.append(_differences(table, places))
-        if name == "hidden-trees":
+        if name.startswith("hidden"):
             parts.append(_recovery(table, places))
         parts.append(_commands(table, places))
     for name, measure in MEASURES.items():
@@ -56,6 +56,8 @@ def _differences(table: Table, places: Places) -> str:
                 continue
             cells = ["–" if base == row else difference(ours, scores[base]) for base in bases]
             rows.append([f"{_column(prefix)}: {table.rows[row]}", *cells])
+    if not rows:
+        return ""
     return (
         "\nPoints gained, with 95% intervals (Welch 1947) over seeds. An interval with 0 inside does not tell two rows"
         " apart; and none of them says how it would be with other test data.\n\n"

@@ -76,6 +76,19 @@ HIDDEN = {
     "projective": "Projective trees",
     "both": "Non-projective trees",
 }
+OPTIONS = {
+    "both": "Non-projective trees, as above",
+    "option-parents": "From parents only, not from children",
+    "option-sharp": "Scores of arcs × 4",
+    "option-soft": "Scores of arcs ÷ 4",
+    "option-entropy": "Flat trees rewarded at first, sharp ones at last",
+    "option-small": "Semantic vectors of 8 numbers, not of 100",
+    "option-start": "Word vectors that start ten times as large",
+    "option-max": "Max pooling of sentences, not the root's",
+    "option-answered": "The task `answered` (20,000 documents of 2 to 7 sentences), max pooling",
+    "option-answered-entropy": "The same, from parents only, flat trees rewarded at first",
+}
+"""What is otherwise than in the first of these."""
 
 
 class Table(NamedTuple):
@@ -121,6 +134,11 @@ TABLES = {
         "Hidden trees: test accuracy",
         HIDDEN | {f"{name}-bilstm": f"{title}, bi-LSTMs" for name, title in HIDDEN.items()},
         {"hidden-trees/": dict.fromkeys([*HIDDEN, *(f"{name}-bilstm" for name in HIDDEN)], 5)},
+    ),
+    "hidden-options": Table(
+        "Hidden trees: what brings induced trees to the true ones",
+        OPTIONS,
+        {"hidden-trees/": dict.fromkeys(OPTIONS, 2)},
     ),
 }
 

@@ -77,10 +77,13 @@ class Corpus:
     ) -> tuple[Float32[np.ndarray, "words size"] | None, str | None]:
         """Where the vectors of the words start, None for random ones; and a remark on how many were found."""
         if settings.vectors == "random":
-            return None, None
+            if settings.deviation is None:
+                return None, None
+            drawn = np.random.default_rng(seed).normal(0, settings.deviation, (len(vocabulary), size))
+            return drawn.astype(np.float32), None
         if settings.vectors == "word2vec":
             rows = np.concatenate([self.rows["train"], self.rows["dev"]])
-            return word2vec(
+            learnt = word2vec(
                 self.encoded.sentences(rows),
                 size,
                 words=vocabulary.words,
@@ -89,11 +92,10 @@ class Corpus:
                 epochs=settings.epochs,
                 seed=seed,
                 progress=partial(progress, "word2vec: sentences") if progress else None,
-            ), None
+            )
+            return _scaled(learnt, learnt[1:], settings.deviation), None  # that of the padding is 0
         vectors, found = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
-        if settings.deviation is not None and found.any():
-            spread = vectors[found].std(dtype=np.float64)  # in float32, that of equal numbers need not be 0
-            vectors *= settings.deviation / spread if spread else 1
+        vectors = _scaled(vectors, vectors[found], settings.deviation)
         vectors[~found] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~found), size))
         return vectors, f"{settings.vectors} has vectors for {found.sum():,} of {len(vocabulary):,} words"
 
@@ -146,6 +148,14 @@ def _opened(path: Path) -> Encoded | None:
         return Encoded(path)
     except BadInput:  # of another version, or damaged: made again
         return None
+
+
+def _scaled(
+    vectors: Float32[np.ndarray, "words size"], known: Float32[np.ndarray, "some size"], deviation: float | None
+) -> Float32[np.ndarray, "words size"]:
+    """By the factor that gives the numbers of the known ones a deviation; as they are, if these are all the same."""
+    spread = known.std(dtype=np.float64) if known.size else 0  # in float32, that of equal numbers need not be 0
+    return vectors if deviation is None or not spread else (vectors * (deviation / spread)).astype(np.float32)
 
 
 def _in_order(label: str) -> tuple[int, float, str]:
