@@ -21,8 +21,7 @@ def page(places: Places) -> str:
     ]
     for name, table in TABLES.items():
         parts.append(f"\n## {table.title}\n\n`treetext reproduce {name}`\n")
-        parts.append(_table(table, places))
-        parts.append(_differences(table, places))
+        parts.append(_table(table, places) + _differences(table, places))
         if name.startswith("hidden"):
             parts.append(_recovery(table, places))
         parts.append(_commands(table, places))
