@@ -24,14 +24,12 @@ def difference(values: Sequence[float], others: Sequence[float], digits: int = 1
     """Of the means, with the 95% interval of Welch (1947) where there are two values or more on both sides."""
     if not values or not others:
         return NOT_RUN
-    middle = mean(values) - mean(others)
+    middle = f"{mean(values) - mean(others):+.{digits}f}"
     if len(values) < 2 or len(others) < 2:
-        return f"{middle:+.{digits}f}, one seed"
-    from scipy.stats import t  # slow to import
+        return f"{middle}, one seed"
+    if not variance(values) + variance(others):
+        return f"{middle}, no deviation"
+    from scipy.stats import ttest_ind  # slow to import
 
-    parts = [variance(of) / len(of) for of in (values, others)]
-    error = sum(parts)
-    if error:
-        freedom = error**2 / sum(part**2 / (len(of) - 1) for part, of in zip(parts, (values, others), strict=True))
-        error = float(t.ppf(0.975, freedom)) * error**0.5
-    return f"{middle:+.{digits}f} ({middle - error:+.{digits}f} to {middle + error:+.{digits}f})"
+    interval = ttest_ind(values, others, equal_var=False).confidence_interval(0.95)
+    return f"{middle} ({interval.low:+.{digits}f} to {interval.high:+.{digits}f})"
