@@ -170,9 +170,25 @@ def test_bad_file(tmp_path):
     assert f"{tmp_path / 'bad.json'}, line 2: arcs[0][1]: " in done.stderr.decode()
 
 
-@pytest.mark.parametrize("arguments", [["--top", "0"], ["--top", "x"], ["--nonsense"], ["a", "b"]])
-def test_bad_options(arguments):
-    assert run("trees", *arguments).returncode == 2
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["trees", "--top", "0"], "invalid value for '--top': "),
+        (["trees", "--top", "x"], "invalid value for '--top': "),
+        (["trees", "--top"], "option '--top' requires an argument; see treetext --help"),
+        (["trees", "--nonsense"], "no such option: --nonsense"),
+        (["trees", "a", "b"], "got unexpected extra argument"),
+        (["analyse", "a", "--split", "all"], "invalid value for '--split': 'all' is not one of 'train', 'dev', 'test'"),
+        (["train"], "missing argument 'recipe'; see treetext train --help"),
+        (["plant"], "no such command 'plant'"),
+    ],
+)
+def test_bad_options(arguments, complaint):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert not done.stdout
+    [line] = done.stderr.decode().splitlines()
+    assert line.startswith(f"treetext: {complaint}")
 
 
 def test_readme_shows_what_the_command_prints():

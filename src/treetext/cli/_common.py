@@ -40,6 +40,7 @@ DataSetOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 TABLES = ("csv", "tsv", "jsonl", "parquet")
+UsageError: Any = typer.BadParameter.__mro__[1]  # typer's own or, in older versions, click's
 
 
 class Split(StrEnum):
@@ -59,6 +60,9 @@ class Commands(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()  # here, where a closed pipe is still dealt with
             return result
+        except UsageError as error:
+            said = error.format_message().rstrip(".").replace("Value error, ", "")
+            refuse(f"{said[:1].lower()}{said[1:]}; see {(error.ctx or ctx).command_path} --help")
         except BrokenPipeError:
             raise  # nobody reads on: dealt with by typer
         except OSError as error:
