@@ -119,7 +119,11 @@ def test_interrupted_and_resumed_gives_the_same_model(directory, tmp_path, monke
     with pytest.raises(BadInput, match=r"was started with another recipe \(see training\)"):
         train(small(training__epochs=9), out, resume=True)
     monkeypatch.setattr(sys, "stderr", Tripwire("never"))
+    checkpoint = torch.load(out / "training" / "last.ckpt", weights_only=True)
+    checkpoint["callbacks"]["Curve"]["epochs"][0]["seconds"] = 5000.0
+    torch.save(checkpoint, out / "training" / "last.ckpt")
     model = train(small(), out, resume=True)
+    assert 5000 < model.about["seconds"] < 5060, "the time before the pause counts too, the pause does not"
     assert sys.stderr.lines.startswith("60 train, 30 dev, 20 test texts; 2 classes")
     assert "epoch   3:" in sys.stderr.lines, "the epoch that was not finished is done again"
     assert "epoch   2:" not in sys.stderr.lines, "what was done is not done again"

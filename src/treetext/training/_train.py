@@ -57,9 +57,9 @@ def train(
         for old in (out / "training").glob("*.ckpt"):
             old.unlink()
         (out / "training" / "recipe.json").write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    start = time.perf_counter()
     try:
         fitted = fit(model, found, corpus, out / "training", resume, devices, accelerator)
+        start = time.perf_counter()
         test = evaluate(model, corpus, "test") if len(corpus.rows["test"]) else None
     except KeyboardInterrupt:
         raise Interrupted(_how_to_resume(out / "training")) from None
@@ -71,7 +71,7 @@ def train(
         "fingerprint": corpus.fingerprint,
         "documents": {split: len(rows) for split, rows in corpus.rows.items()},
         "epoch": fitted.epoch,
-        "seconds": round(time.perf_counter() - start, 1),
+        "seconds": round(sum(epoch["seconds"] for epoch in fitted.curve) + time.perf_counter() - start, 1),
         "curve": fitted.curve,
         "machine": machine(),
         "scores": {"dev": fitted.dev, **({"test": test.accuracy} if test else {})},
