@@ -67,7 +67,21 @@ def test_page_has_the_mean_of_the_seeds(done):
     assert cells(section, "hidden-trees: Simple attention")[1:] == ["not run", "–"]
 
 
-@pytest.mark.parametrize(("ours", "others"), [([80.0, 83.0, 81.0], [78.0, 79.5]), ([1.0, 2.0], [2.0, 1.0])])
+def test_trees_of_words_alone_have_their_gold_arcs_counted(tmp_path):
+    places = ("--results", tmp_path / "results", "--models", tmp_path / "models", "--out", tmp_path / "results.md")
+    invoke("reproduce", "hidden-options", *places, "--only", "hidden-trees/option-alone", "--seeds", 1, *SETTINGS)
+    found = json.loads((tmp_path / "results/hidden-trees/option-alone.1.json").read_text())["recovery"]
+    assert set(found) == {"words"}
+    page = (tmp_path / "results.md").read_text()
+    title = TABLES["hidden-options"].rows["option-alone"]
+    assert cells(page, f"{title}: words")[2] == f"{100 * found['words']['found']['arcs']:.1f}, n = 1 (chance 33.3)"
+    assert f"{title}: sentences" not in page
+
+
+@pytest.mark.parametrize(
+    ("ours", "others"),
+    [([80.0, 83.0, 81.0], [78.0, 79.5]), ([1.0, 2.0], [2.0, 1.0]), ([99.9, 99.9], [99.0, 98.0])],
+)
 def test_intervals_of_differences_are_those_of_welch(ours, others):
     """By the formulas of Welch (1947) and Satterthwaite (1946)."""
     mine, theirs = variance(ours) / len(ours), variance(others) / len(others)

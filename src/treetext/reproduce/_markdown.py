@@ -1,5 +1,6 @@
 """Tables in Markdown, and what their cells say."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from statistics import mean, stdev, variance
 
@@ -31,5 +32,7 @@ def difference(values: Sequence[float], others: Sequence[float], digits: int = 1
         return f"{middle}, no deviation"
     from scipy.stats import ttest_ind  # slow to import
 
-    interval = ttest_ind(values, others, equal_var=False).confidence_interval(0.95)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that on one side, seeds do not differ
+        interval = ttest_ind(values, others, equal_var=False).confidence_interval(0.95)
     return f"{middle} ({interval.low:+.{digits}f} to {interval.high:+.{digits}f})"

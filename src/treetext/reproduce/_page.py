@@ -98,7 +98,7 @@ def _recovery(table: Table, places: Places) -> str:
     [prefix] = table.columns
     for row, title in table.rows.items():
         found = [r["recovery"] for r in _results(table, prefix, row, places) if r["recovery"]]
-        for level in ("words", "sentences") if found else ():
+        for level in found[0] if found else ():
             cells = [
                 spread([100 * each[level]["found"][of] for each in found])
                 + f" (chance {100 * found[0][level]['chance'][of]:.1f})"
