@@ -33,6 +33,6 @@ def difference(values: Sequence[float], others: Sequence[float], digits: int = 1
     from scipy.stats import ttest_ind  # slow to import
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that on one side, seeds do not differ
+        warnings.simplefilter("ignore", RuntimeWarning)  # that on one side, seeds do not differ
         interval = ttest_ind(values, others, equal_var=False).confidence_interval(0.95)
     return f"{middle} ({interval.low:+.{digits}f} to {interval.high:+.{digits}f})"
