@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import re
+import shutil
 from pathlib import Path
 from statistics import mean, variance
 
@@ -166,6 +167,18 @@ def test_data_of_the_directory(tmp_path):
     assert drawn
     assert all(name.startswith("yelp-") for name in drawn)
     assert f"`figures/{drawn[0]}`" in page
+    # What was measured on models that are gone stays, and what was measured on another model is measured again.
+    measured = ("document-trees", "figures")
+    assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
+    shutil.rmtree(tmp_path / "m")
+    (tmp_path / "r/imdb").mkdir()
+    shutil.copy(tmp_path / "r/yelp/ours-both.1.json", tmp_path / "r/imdb/ours-both.1.json")  # done, but not here
+    assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
+    again = (tmp_path / "page.md").read_text()
+    assert again[again.index("## Trees") :] == page[page.index("## Trees") :]
+    more = ("--set", "training.epochs=2", *more[2:])
+    said = invoke("reproduce", "documents", *measured, *places, *only, *small, *more).stderr
+    assert "trees of sentences of Yelp" in said
 
 
 def test_the_command_knows_all_tables():

@@ -133,6 +133,25 @@ def test_pairs_ship_too(done, tmp_path):
     assert row(tmp_path, "debates") == ["not run"] * 5
 
 
+def test_speed_of_pairs(done, tmp_path):
+    """Of the trained models that are there, and of new ones for the others; again when another has been trained."""
+    before, places, _ = done
+    places = [str(part).replace(str(before), str(tmp_path)) for part in places]
+    only = ("--only", "snli/ours-nonprojective", "--seeds", 1)
+    untrained = []
+    for tables in (("snli-speed",), ("snli", "snli-speed"), ("snli-speed",)):
+        said = invoke("reproduce", *tables, *places, *only, *SETTINGS).stderr
+        assert ("10 pairs, one at a time" in said) == (len(untrained) < 2)
+        page = (tmp_path / "page.md").read_text()
+        [line] = [line for line in page.splitlines() if "the paper on a GPU." in line]
+        untrained.append(line.partition("Untrained: ")[2].split("; "))
+    assert [len(titles) for titles in untrained] == [4, 3, 3]
+    found = json.loads((tmp_path / "results/snli-speed.json").read_text())
+    assert all(found[kind]["max"] >= found[kind]["average"] > 0 for kind in ("none", "simple", "projective"))
+    ratio = found["simple"]["average"] / found["none"]["average"]
+    assert f" {ratio:.2f} (1.27) |" in page[page.index("## Speed") :]
+
+
 def limit(model, folder, words):
     """So many bytes that about so many words have to go."""
     model.save_pretrained(folder / "half", half=True)

@@ -61,14 +61,22 @@ def by_loops(attention: Attention, e: Tensor, d: Tensor) -> tuple[Tensor, Tensor
             if attention.with_children:
                 parts.append(sum((a[i, k] * e[k] for k in range(n)), torch.zeros(K)))
         r = attention.combine.weight @ torch.cat(parts)
-        updated.append(torch.tanh(r) if attention.activation == "tanh" else torch.where(r > 0, r, 0.01 * r))
+        r = torch.tanh(r) if attention.activation == "tanh" else torch.where(r > 0, r, 0.01 * r)
+        updated.append(e[i] + attention.gate * r if attention.gated else r)
     return torch.stack(updated), a, a_root
 
 
 @every_attention
 @pytest.mark.parametrize(
     "options",
-    [{}, {"children": False}, {"activation": "leaky_relu"}, {"single_root": False}, {"temperature": 2.5}],
+    [
+        {},
+        {"children": False},
+        {"activation": "leaky_relu"},
+        {"single_root": False},
+        {"temperature": 2.5},
+        {"gated": True},
+    ],
     ids=lambda options: next(iter(options), "default"),
 )
 def test_equations(kind: str, options: dict[str, Any]) -> None:
@@ -85,6 +93,17 @@ def test_equations(kind: str, options: dict[str, Any]) -> None:
         assert not marginals.arcs[b, n:].any()
         assert not marginals.arcs[b, :, n:].any()
         assert not marginals.roots[b, n:].any()
+
+
+@every_kind
+def test_a_gate_is_shut_at_first(kind: str) -> None:
+    attention = Attention(K, S, kind, gated=True).double()
+    e, d = vectors(2, 4, K), vectors(2, 4, S, seed=1)
+    found = attention(e, d).vectors
+    assert torch.equal(found, e)
+    if kind != "none":
+        found.sum().backward()
+        assert attention.gate.grad.all()
 
 
 @every_kind

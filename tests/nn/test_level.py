@@ -70,14 +70,10 @@ def test_pooling(pooling: str) -> None:
 
 
 def test_options_reach_the_attention() -> None:
-    whole = level(children=False, activation="leaky_relu", single_root=False, temperature=3.0)
+    whole = level(children=False, activation="leaky_relu", single_root=False, temperature=3.0, gated=True)
     found = whole.attention
-    assert (found.with_children, found.activation, found.single_root, found.temperature) == (
-        False,
-        "leaky_relu",
-        False,
-        3.0,
-    )
+    options = (found.with_children, found.activation, found.single_root, found.temperature, found.gated)
+    assert options == (False, "leaky_relu", False, 3.0, True)
     assert whole.attention.combine.weight.shape == (8, 16)
 
 

@@ -22,6 +22,7 @@ ACTIVE, PASSIVE, ASKING = "is", "ist", "ke"
 SUBORDINATE = "or"
 REFERENCE = "ux"
 MODIFIER = "al"
+SENTENCE_VOTES = 3  # there are fewer arcs between sentences than between words
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Range = tuple[int, int]
@@ -36,7 +37,7 @@ class HiddenTrees(BaseModel):
     dev: int = Field(1000, ge=0, description="documents for development")
     test: int = Field(1000, ge=0, description="documents to test on")
     classes: int = Field(2, ge=2, le=20, description="labels, one for each property")
-    task: Literal["root", "answered", "chain"] = Field("root", description="whose property is the label")
+    task: Literal["root", "answered", "chain", "agreement"] = Field("root", description="what the label depends on")
     sentences: Range = Field((5, 7), description="sentences of a document, least and most")
     sentence_depth: int = Field(4, ge=2, description="largest height of a sentence tree")
     clauses: int = Field(1, ge=1, le=2, description="clauses of a sentence: 2 adds a subordinate one")
@@ -66,6 +67,8 @@ class HiddenTrees(BaseModel):
                 f"sentences: {self.classes} classes need at least {-(-self.classes // nouns)} sentences, "
                 f"with a noun for each property, not {fewest}"
             )
+        if self.task == "agreement" and self.classes != 2:
+            raise ValueError(f"classes: the task agreement has 2, most arcs agree or do not, not {self.classes}")
         if self.task == "answered" and fewest == 1:
             raise ValueError("sentences: the task answered needs at least 2, not 1")
         if self.topics < most:
@@ -111,6 +114,15 @@ class _Document(NamedTuple):
     sentence_heads: list[int]
 
 
+class _Sentence(NamedTuple):
+    words: list[str]
+    heads: list[int]
+    votes: int
+    """How many of its arcs agree, less those that do not."""
+    meaning: int
+    """That of the subject."""
+
+
 def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -> _Document:
     size, nouns = rng.randint(*spec.sentences), 2 * spec.clauses
     # All properties are as frequent as can be, and the label has no say in which are left over.
@@ -120,29 +132,45 @@ def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -
     while True:
         heads = _sentence_tree(size, spec.sentence_depth, rng)
         rng.shuffle(properties)
-        asking = ROOT if spec.task == "root" else rng.randrange(spec.task == "answered", size)
-        if sum(properties[nouns * i] for i in _decisive(spec.task, heads, asking)) % spec.classes == label:
+        asking = ROOT if spec.task in ("root", "agreement") else rng.randrange(spec.task == "answered", size)
+        if spec.task != "agreement" and _decided(spec, heads, asking, properties[::nouns]) != label:
+            continue
+        sentences = []
+        for i in range(size):
+            answered = None if heads[i] == ROOT else topics[heads[i]]
+            said = properties[nouns * i : nouns * (i + 1)]
+            sentences.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
+        if spec.task != "agreement" or _most_agree(heads, sentences) == (label == 0):
             break
-    sentences = []
-    for i in range(size):
-        answered = None if heads[i] == ROOT else topics[heads[i]]
-        said = properties[nouns * i : nouns * (i + 1)]
-        sentences.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
     order = _order(heads, spec.crossing, rng)
-    text, word_heads = [sentences[i][0] for i in order], [sentences[i][1] for i in order]
+    text, word_heads = [sentences[i].words for i in order], [sentences[i].heads for i in order]
     return _Document(text, word_heads, _reordered(heads, order))
 
 
-def _decisive(task: str, heads: list[int], asking: int) -> list[int]:
-    """The sentences whose agents decide on the label."""
-    if task == "root":
-        return [0]
-    if task == "answered":
-        return [heads[asking]]
-    path = [asking]
-    while heads[path[-1]] != ROOT:
-        path.append(heads[path[-1]])
-    return path
+def _decided(spec: HiddenTrees, heads: list[int], asking: int, properties: list[int]) -> int:
+    """The label, by the properties of some of the agents."""
+    if spec.task == "root":
+        return properties[0]
+    if spec.task == "answered":
+        return properties[heads[asking]]
+    total, at = 0, asking
+    while at != ROOT:
+        total, at = total + properties[at], heads[at]
+    return total % spec.classes
+
+
+def _most_agree(heads: list[int], sentences: list[_Sentence]) -> bool | None:
+    """Whether most arcs agree, of words and of sentences; None for a draw."""
+    arcs = ((sentences[head].meaning, sentences[i].meaning) for i, head in enumerate(heads) if head != ROOT)
+    votes = sum(sentence.votes for sentence in sentences) + SENTENCE_VOTES * sum(_vote(*arc) for arc in arcs)
+    return votes > 0 if votes else None
+
+
+def _vote(head: int | None, dependent: int | None) -> int:
+    """Of an arc: whether its ends are both even or both odd; nothing if one has no meaning."""
+    if head is None or dependent is None:
+        return 0
+    return 1 if (head - dependent) % 2 == 0 else -1
 
 
 def _sentence_tree(size: int, height: int, rng: Random) -> list[int]:
@@ -163,35 +191,41 @@ def _sentence(
     answered: int | None,
     asks: bool,
     rng: Random,
-) -> tuple[list[str], list[int]]:
+) -> _Sentence:
     """Words in a random order with their heads; the properties are those of agent and patient of each clause."""
     words = [lexicon.topics[topic], REFERENCE if answered is None else lexicon.references[answered]]
     heads = [ROOT, 0]  # so far, the verb has no ending
+    meanings = [topic, answered]  # which of all words that could stand in its place
     genders = iter(rng.sample(GENDERS[: spec.genders], len(properties)))
+
+    def add(stems: list[str], ending: str, head: int, meaning: int | None = None) -> int:
+        stem = rng.choice(stems)
+        words.append(stem + ending)
+        heads.append(head)
+        meanings.append(stems.index(stem) if meaning is None else meaning)
+        return len(words) - 1
+
     for clause, mark in enumerate(("", SUBORDINATE)[: spec.clauses]):
         verb, voice = 0, PASSIVE if rng.random() < spec.passive else ACTIVE
         if mark:
-            verb = len(words)
-            words.append(rng.choice(lexicon.verbs) + voice + mark)
-            heads.append(0)
+            verb = add(lexicon.verbs, voice + mark, 0)
         else:
             words[0] += voice + ASKING * asks
         agent_first = properties[2 * clause : 2 * clause + 2]
         said = agent_first if voice == ACTIVE else agent_first[::-1]
         for case, value in zip((SUBJECT, OBJECT), said, strict=True):
-            noun, gender = len(words), next(genders)
-            words.append(rng.choice(lexicon.nouns[gender]) + gender + case + mark)
-            heads.append(verb)
+            gender = next(genders)
+            noun = add(lexicon.nouns[gender], gender + case + mark, verb)
             for rank in RANKS[: rng.randint(*spec.adjectives)]:
                 negations = [rng.random() < 0.5 for _ in range(spec.depth - 3)]
                 shown = (value - sum(negations)) % spec.classes
-                words.append(rng.choice(lexicon.adjectives[shown]) + gender + rank)
-                heads.append(noun)
+                above = add(lexicon.adjectives[shown], gender + rank, noun, shown)
                 for level, negates in enumerate(negations, start=1):
-                    words.append(rng.choice(lexicon.modifiers[negates]) + gender + rank + MODIFIER * level)
-                    heads.append(len(words) - 2)
+                    above = add(lexicon.modifiers[negates], gender + rank + MODIFIER * level, above, int(negates))
+    votes = sum(_vote(meanings[head], meanings[i]) for i, head in enumerate(heads) if head != ROOT)
     order = _order(heads, spec.crossing, rng)
-    return [words[i] for i in order], _reordered(heads, order)
+    subject = meanings[2] or 0
+    return _Sentence([words[i] for i in order], _reordered(heads, order), votes, subject)
 
 
 def _order(heads: Sequence[int], crossing: float, rng: Random) -> list[int]:

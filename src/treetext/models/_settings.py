@@ -23,6 +23,7 @@ class LevelSettings(Settings):
     activation: Literal["tanh", "leaky_relu"] = "tanh"
     single_root: bool = True
     temperature: float = Field(1.0, gt=0, description="divides the scores of arcs and roots")
+    gated: bool = Field(False, description="add what was gathered to a word's own vector, through a gate shut at first")
 
     @model_validator(mode="after")
     def _check_pooling(self) -> Self:

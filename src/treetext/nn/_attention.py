@@ -37,7 +37,9 @@ class Attention(nn.Module):
     With trees, a word takes from its parents, from the root vector as far as it is the root, and from its children
     (unless ``children=False``), all weighted by the marginals over trees. With ``simple``, it takes from all words,
     itself included, by a softmax of the same scores: ``marginals.arcs[i, j]`` is then the share that j takes from i,
-    and the roots are 0. With ``none``, nothing happens. ``temperature`` divides the scores.
+    and the roots are 0. With ``none``, nothing happens. ``temperature`` divides the scores. With ``gated``, what was
+    gathered is added to the semantic vector through a gate that starts at 0 (Bachlechner et al. 2021): so training
+    starts as without attention.
 
     >>> attention = Attention(semantic=6, structure=4)
     >>> vectors, marginals, trees = attention(torch.ones(2, 3, 6), torch.zeros(2, 3, 4), lengths=torch.tensor([3, 2]))
@@ -58,6 +60,7 @@ class Attention(nn.Module):
         activation: str = "tanh",
         single_root: bool = True,
         temperature: float = 1.0,
+        gated: bool = False,
     ) -> None:
         super().__init__()
         check_choice("kind", kind, KINDS)
@@ -68,6 +71,7 @@ class Attention(nn.Module):
             raise ValueError(f"temperature: expected a number above 0, got {temperature}")
         self.semantic, self.structure, self.kind, self.activation = semantic, structure, kind, activation
         self.with_children, self.single_root, self.temperature = children and kind in TREES, single_root, temperature
+        self.gated = gated and kind != "none"
         self.replacement: Replacement | None = None
         if kind == "none":
             return
@@ -78,13 +82,15 @@ class Attention(nn.Module):
             self.root = nn.Linear(structure, 1, bias=False)
             self.root_vector = nn.Parameter(torch.empty(semantic))
         self.combine = nn.Linear((3 if self.with_children else 2) * semantic, semantic, bias=False)
+        if self.gated:
+            self.gate = nn.Parameter(torch.empty(semantic))
         self.reset_parameters()
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw weights after Glorot and Bengio (2010), whose setting is tanh; biases start at 0."""
+        """Draw weights after Glorot and Bengio (2010), whose setting is tanh; biases and gates start at 0."""
         for name, parameter in self.named_parameters():
-            if name.endswith("bias"):
+            if name.endswith(("bias", "gate")):
                 parameter.zero_()
             else:
                 nn.init.xavier_uniform_(parameter if parameter.dim() == 2 else parameter[None])
@@ -119,7 +125,8 @@ class Attention(nn.Module):
             factors = roots.flatten().to(parents.dtype), self.root_vector.to(parents.dtype)  # autocast mixes types
             parents = torch.addr(parents.flatten(0, 1), *factors).view(semantic.shape)
         parts = [semantic, parents, *([arcs @ semantic] if self.with_children else [])]
-        return ACTIVATIONS[self.activation](self.combine(torch.cat(parts, -1)))
+        combined = ACTIVATIONS[self.activation](self.combine(torch.cat(parts, -1)))
+        return torch.addcmul(semantic, self.gate, combined) if self.gated else combined
 
     def _marginals(self, structure: Tensor, chunks: Chunks) -> Sequence[tuple[Marginals, TreeDistribution | None]]:
         """Of each chunk, and the trees that they are of."""
@@ -150,6 +157,7 @@ class Attention(nn.Module):
     def extra_repr(self) -> str:
         """What printing the parts does not show."""
         options = f"children={self.with_children}, single_root={self.single_root}, temperature={self.temperature}"
+        options += f", gated={self.gated}"
         return f"{self.semantic}, {self.structure}, {self.kind}, activation={self.activation}, {options}"
 
 

@@ -48,6 +48,7 @@ class Level(nn.Module):
         activation: str = "tanh",
         single_root: bool = True,
         temperature: float = 1.0,
+        gated: bool = False,
     ) -> None:
         super().__init__()
         check_choice("encoder", encoder, tuple(ENCODERS))
@@ -66,6 +67,7 @@ class Level(nn.Module):
             activation=activation,
             single_root=single_root,
             temperature=temperature,
+            gated=gated,
         )
 
     def forward(self, x: Float[Tensor, "b n d"], lengths: Int[Tensor, "b"] | None = None) -> Composed:

@@ -25,7 +25,7 @@ WANTED: dict[str, list[tuple[str, Callable[[Tree], bool]]]] = {
 }
 
 
-def draw_figures(places: Places, say: Callable[[str], object]) -> dict[str, Any]:
+def draw_figures(places: Places, before: dict[str, Any], say: Callable[[str], object]) -> dict[str, Any]:
     """Write the pictures for which there are models, beside the results."""
     folder = places.results / "figures"
     drawn = [*_sentences(places), *_documents(places)]
@@ -33,7 +33,7 @@ def draw_figures(places: Places, say: Callable[[str], object]) -> dict[str, Any]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
         say(f"{folder / name}.svg")
-    return {"figures": [name for name, _ in drawn]}
+    return {"figures": sorted({*before.get("figures", []), *(name for name, _ in drawn)})}
 
 
 def shown_figures(saved: dict[str, Any] | None) -> str:

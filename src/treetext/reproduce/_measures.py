@@ -4,14 +4,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import torch
-
 from treetext.corpora import describe
-from treetext.models import load_model
 from treetext.reproduce._figures import WANTED, draw_figures, shown_figures
 from treetext.reproduce._markdown import NOT_RUN, markdown
 from treetext.reproduce._plan import PAIRS, SOURCES, SPEED, STATISTICS, Run
-from treetext.reproduce._runs import Places, do, read, recipe_of, result_of, write
+from treetext.reproduce._runs import Places, model_of, read, recipe_of, version_of, write
 from treetext.reproduce._shipped import CANDIDATES, ship, shown_shipped
 from treetext.reproduce._trees import (
     DOCUMENT_RUNS,
@@ -21,7 +18,7 @@ from treetext.reproduce._trees import (
     shown_documents,
     shown_tables,
 )
-from treetext.training import load_recipe, machine, open_corpus
+from treetext.training import load_recipe, machine, new_model, open_corpus
 
 Say = Callable[[str], object]
 SPEED_RUNS = {kind: Run(f"snli/ours-{kind}", 1) for kind in PAIRS}
@@ -32,26 +29,28 @@ class Measure(NamedTuple):
 
     title: str
     runs: Sequence[Run]
-    measure: Callable[[Places, Say], dict[str, Any]]
+    measure: Callable[[Places, dict[str, Any], Say], dict[str, Any]]
+    """Takes what was found before, of which that stays whose model is not there any more."""
     shown: Callable[[Places], str]
     again: bool = False
     """Even where it is done: it takes little time, and leaves more than its file."""
 
 
 def take(name: str, places: Places, say: Say) -> None:
-    """Measure, unless that is done with all models that there are."""
-    of = [run.name for run in MEASURES[name].runs if result_of(run, places) is not None]
+    """Measure, unless that is done with all models that are there."""
+    of = {run.name: version for run in MEASURES[name].runs if (version := version_of(run, places)) is not None}
     saved = _saved(name, places)
-    if saved is None or saved["of"] != of or MEASURES[name].again:
-        found = MEASURES[name].measure(places, say)
-        write(places.results / f"{name}.json", {**found, "of": of, "machine": machine()})
+    before = saved or {"of": {}}
+    if saved is None or not of.items() <= before["of"].items() or MEASURES[name].again:
+        found = MEASURES[name].measure(places, before, say)
+        write(places.results / f"{name}.json", {**found, "of": before["of"] | of, "machine": machine()})
 
 
 def _saved(name: str, places: Places) -> dict[str, Any] | None:
     return read(places.results / f"{name}.json")
 
 
-def _statistics(places: Places, say: Say) -> dict[str, Any]:
+def _statistics(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]:
     found = {}
     for name, source in SOURCES.items():
         if source.path is None or not (places.data / source.path).exists():
@@ -79,26 +78,26 @@ def _statistics_shown(places: Places) -> str:
     return markdown(["", "classes", "documents", "sentences a document", "words a document"], rows)
 
 
-def _speed(places: Places, say: Say) -> dict[str, Any]:
+def _speed(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]:
     """Seconds for each test pair alone, the four models in turns."""
-    models = {}
-    for kind, run in SPEED_RUNS.items():
-        do(run, places, say)
-        models[kind] = load_model(places.models / run.name)
-    corpus = open_corpus(recipe_of(SPEED_RUNS["none"], places).data)
-    rows = corpus.rows["test"].tolist()
-    pairs = [corpus.encoded.document(row) for row in rows]
+    recipes = {kind: recipe_of(run, places) for kind, run in SPEED_RUNS.items()}
+    corpus = open_corpus(recipes["none"].data)
+    trained = {kind: model for kind, run in SPEED_RUNS.items() if (model := model_of(run, places)) is not None}
+    models = {kind: trained.get(kind) or new_model(recipe, corpus) for kind, recipe in recipes.items()}
+    pairs = [corpus.encoded.document(row) for row in corpus.rows["test"].tolist()]
     say(f"{len(pairs):,} pairs, one at a time")
     seconds: dict[str, list[float]] = {kind: [] for kind in models}
-    with torch.inference_mode():
-        for model in models.values():
-            model.predict(pairs[:20])
-        for pair in pairs:
-            for kind, model in models.items():
-                start = time.perf_counter()
-                model.predict([pair])
-                seconds[kind].append(time.perf_counter() - start)
-    return {kind: {"max": max(taken), "average": sum(taken) / len(taken)} for kind, taken in seconds.items()}
+    for model in models.values():
+        model.predict(pairs[:20])
+    for pair in pairs:
+        for kind, model in models.items():
+            start = time.perf_counter()
+            model.predict([pair])
+            seconds[kind].append(time.perf_counter() - start)
+    return {
+        kind: {"max": max(taken), "average": sum(taken) / len(taken), "trained": kind in trained}
+        for kind, taken in seconds.items()
+    }
 
 
 def _speed_shown(places: Places) -> str:
@@ -116,7 +115,17 @@ def _speed_shown(places: Places) -> str:
                 title, f"{mine['max']:.4f} ({slowest:.4f})", f"{mine['average']:.4f} ({average:.4f})",
                 f"{ratio:.2f} ({paper})",
             ])  # fmt: skip
-    return markdown(["", "seconds, slowest pair", "seconds, average", "average, relative to no attention"], rows)
+    header = ["", "seconds, slowest pair", "seconds, average", "average, relative to no attention"]
+    return markdown(header, rows) + _speed_note(found)
+
+
+def _speed_note(found: dict[str, Any] | None) -> str:
+    """Of what it is."""
+    if found is None:
+        return ""
+    where = f"On {found['machine']['processor']}, {found['machine']['threads']} threads; the paper on a GPU."
+    untrained = [title for kind, title in PAIRS.items() if not found[kind]["trained"]]
+    return f"\n{where}" + (f" Untrained: {'; '.join(untrained)}.\n" if untrained else "\n")
 
 
 MEASURES = {

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,8 +78,15 @@ def result_of(run: Run, places: Places) -> dict[str, Any] | None:
 
 def model_of(run: Run, places: Places) -> Classifier | None:
     """The model of a run that is done, if it is still there."""
-    there = places.models / run.name
-    return load_model(there) if result_of(run, places) is not None and there.exists() else None
+    return load_model(places.models / run.name) if version_of(run, places) else None
+
+
+def version_of(run: Run, places: Places) -> str | None:
+    """What tells this model of a run that is done from others of the same run, if it is still there."""
+    weights = places.models / run.name / "model.safetensors"
+    if result_of(run, places) is None or not weights.exists():
+        return None
+    return blake2b(weights.read_bytes(), digest_size=8).hexdigest()
 
 
 def read(path: Path) -> dict[str, Any] | None:

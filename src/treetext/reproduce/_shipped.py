@@ -9,7 +9,7 @@ from typing import Any
 from treetext.models import Classifier, load_model, shrink
 from treetext.reproduce._markdown import NOT_RUN, markdown
 from treetext.reproduce._plan import TABLES, Run
-from treetext.reproduce._runs import Places, read, recipe_of, result_of
+from treetext.reproduce._runs import Places, recipe_of, result_of, version_of
 from treetext.text import BadInput
 from treetext.training import Corpus, evaluate, open_corpus
 
@@ -26,7 +26,7 @@ ROOM = 1_000  # bytes, for what the card says of the smaller model
 FILES = (("data", "path"), ("data", "train"), ("data", "dev"), ("data", "test"), ("vocabulary", "vectors"))
 
 
-def ship(places: Places, say: Callable[[str], object]) -> dict[str, Any]:
+def ship(places: Places, before: dict[str, Any], say: Callable[[str], object]) -> dict[str, Any]:
     """Write the best models that are there, small; where there are none, what was written before stays."""
     made = {}
     for name, runs in CANDIDATES.items():
@@ -38,8 +38,9 @@ def ship(places: Places, say: Callable[[str], object]) -> dict[str, Any]:
             made[name] = small_copy(load_model(places.models / run.name), corpus, name, run)
     for name, model in made.items():  # all of them, or none
         model.save_pretrained(places.shipped / name, replace=True, half=True)
-    before = (read(places.results / "shipped.json") or {}).get("models", {})
-    return {"models": before | {name: _row(model, places.shipped / name) for name, model in made.items()}}
+    return {
+        "models": before.get("models", {}) | {name: _row(model, places.shipped / name) for name, model in made.items()}
+    }
 
 
 def small_copy(model: Classifier, corpus: Corpus, name: str, run: Run, most: int = MOST_BYTES) -> Classifier:
@@ -83,7 +84,7 @@ def shown_shipped(saved: dict[str, Any] | None) -> str:
 
 def _result(run: Run, places: Places) -> dict[str, Any] | None:
     """What came out of a run whose model is still there."""
-    return result_of(run, places) if (places.models / run.name / "config.json").exists() else None
+    return result_of(run, places) if version_of(run, places) else None
 
 
 def _fewer(model: Classifier, excess: int) -> int:

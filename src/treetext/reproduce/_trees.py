@@ -36,20 +36,22 @@ ROWS = {
 SHOWN = ("model", "untrained", "random")
 
 
-def sentence_trees(places: Places, say: Say) -> dict[str, Any]:
+def sentence_trees(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
     """SNLI's test sentences beside the parser's trees, and the sentences of a treebank."""
     model = model_of(SENTENCE_RUN, places)
+    if model is None:
+        return {"tables": before.get("tables", [])}
     found = []
     for treebank in (SOURCES["snli"].path, EWT):
-        if model is not None and treebank is not None and (places.data / treebank).exists():
+        if treebank is not None and (places.data / treebank).exists():
             say(f"trees of words beside those of {treebank}")
             found += agreement(model, read_treebank(places.data / treebank)).tables()
     return {"tables": [table._asdict() for table in found]}
 
 
-def document_trees(places: Places, say: Say) -> dict[str, Any]:
+def document_trees(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
     """The test documents of all sets that have a model, and the discourse trees of a treebank."""
-    found: dict[str, Any] = {"figures": {}, "tables": []}
+    found: dict[str, Any] = {"figures": before.get("figures", {}), "tables": before.get("tables", [])}
     for name, run in DOCUMENT_RUNS.items():
         model = model_of(run, places)
         if model is None:
