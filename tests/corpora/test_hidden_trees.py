@@ -24,6 +24,8 @@ SPECS = {
     "deep": {"depth": 6, "passive": 1.0, "crossing": 1.0},
     "long": {"adjectives": (1, 5), "sentences": (2, 12), "topics": 12, "genders": 2},
     "clauses": {"clauses": 2, "passive": 0.5, "depth": 4, "task": "answered"},
+    "agreement": {"task": "agreement", "clauses": 2, "depth": 4},
+    "alone": {"task": "agreement", "sentences": (1, 1), "adjectives": (1, 1)},
     "tiny": {"stems": 1, "topics": 3, "sentences": (1, 3), "adjectives": (1, 1)},
 }
 specs = pytest.mark.parametrize("options", SPECS.values(), ids=SPECS.keys())
@@ -98,9 +100,37 @@ def agent_property(words, heads, lexicon, classes):
     return value
 
 
+def meaning(word, lexicon):
+    """The number of a stem among those of its kind, or that of its kind; none for what has no stem."""
+    kinds = [lexicon.topics, lexicon.verbs, *lexicon.nouns.values()]
+    found = [stems.index(word[:5]) for stems in kinds if word[:5] in stems]
+    found += [
+        i for kinds in (lexicon.adjectives, lexicon.modifiers) for i, stems in enumerate(kinds) if word[:5] in stems
+    ]
+    return found[0] if word != "ux" else None
+
+
+def agreement(example, lexicon):
+    """Of all arcs, those whose ends are both even or both odd, less the others."""
+    sentences = []
+    for words in example.text:
+        [subject] = [word for word in words if re.fullmatch("[aeiou]+n", split_word(word)[1])]
+        sentences.append(meaning(subject, lexicon))
+    texts = [([meaning(word, lexicon) for word in words], parse_sentence(words)) for words in example.text]
+    total = 0
+    for meanings, heads in [*texts, (sentences, parse_document(example.text))]:
+        ends = [(meanings[i], meanings[head]) for i, head in enumerate(heads) if head != ROOT]
+        total += sum(1 if (x + y) % 2 == 0 else -1 for x, y in ends if x is not None and y is not None)
+    return total
+
+
 def label_of(example, spec):
     """The label, found out from the surface alone."""
     lexicon = _Lexicon(spec)
+    if spec.task == "agreement":
+        total = agreement(example, lexicon)
+        assert total
+        return int(total < 0)
     values = [agent_property(words, parse_sentence(words), lexicon, spec.classes) for words in example.text]
     heads = parse_document(example.text)
     asking = [i for i, words in enumerate(example.text) if main_verb(words).endswith("ke")]
@@ -215,6 +245,8 @@ def bag_of_words_accuracy(train, test, longest):
         ({"crossing": 0.0, "passive": 0.5}, 1),
         ({"task": "answered", "clauses": 2}, 1),
         ({"task": "chain", "depth": 4}, 1),
+        ({"task": "agreement"}, 1),
+        ({"task": "agreement", "sentences": (1, 1), "adjectives": (1, 1)}, 1),
         ({"stems": 1, "adjectives": (1, 1), "sentences": (1, 2)}, 1),
     ],
     ids=str,
@@ -245,7 +277,7 @@ def test_a_free_order_tells_nothing():
 
 @specs
 def test_the_vocabulary_lists_just_the_forms_that_occur(options):
-    few = options | {"stems": 1}
+    few = options | {"stems": 2 if options.get("task") == "agreement" else 1}
     vocabulary = HiddenTrees(**few).vocabulary()
     assert len(set(vocabulary)) == len(vocabulary)
     assert set(words_of(documents(train=500, **few))) == set(vocabulary)
@@ -275,6 +307,7 @@ def test_passive_is_a_share_of_the_clauses():
         {"classes": 3},
         {"task": "answered"},
         {"task": "chain"},
+        {"task": "agreement"},
         {"sentences": (5, 6)},
         {"sentence_depth": 2},
         {"clauses": 2},
@@ -301,7 +334,9 @@ def test_every_parameter_has_an_effect(options):
         ({"classes": 1}, "classes\n  Input should be greater than or equal to 2"),
         ({"crossing": 1.5}, "crossing\n  Input should be less than or equal to 1"),
         ({"crossing": float("nan")}, "crossing\n  Input should be"),
-        ({"task": "leaf"}, "task\n  Input should be 'root', 'answered' or 'chain'"),
+        ({"task": "leaf"}, "task\n  Input should be 'root', 'answered', 'chain' or 'agreement'"),
+        ({"task": "agreement", "classes": 3}, "classes: the task agreement has 2, most arcs agree or do not, not 3"),
+        ({"task": "agreement", "stems": 3}, "stems: the task agreement needs an even number, not 3"),
         ({"sentences": (7, 5)}, r"sentences\n.*the least and the most, from 1 up, as in \[1, 2\], not \[7, 5\]"),
         ({"adjectives": (0, 2)}, r"adjectives\n.*the least and the most, from 1 up, as in \[1, 2\], not \[0, 2\]"),
         ({"adjectives": (1, 6)}, "adjectives: a noun has at most 5, not 6"),

@@ -22,7 +22,6 @@ ACTIVE, PASSIVE, ASKING = "is", "ist", "ke"
 SUBORDINATE = "or"
 REFERENCE = "ux"
 MODIFIER = "al"
-SENTENCE_VOTES = 3  # there are fewer arcs between sentences than between words
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Range = tuple[int, int]
@@ -67,8 +66,12 @@ class HiddenTrees(BaseModel):
                 f"sentences: {self.classes} classes need at least {-(-self.classes // nouns)} sentences, "
                 f"with a noun for each property, not {fewest}"
             )
-        if self.task == "agreement" and self.classes != 2:
-            raise ValueError(f"classes: the task agreement has 2, most arcs agree or do not, not {self.classes}")
+        if self.task == "agreement":
+            if self.classes != 2:
+                raise ValueError(f"classes: the task agreement has 2, most arcs agree or do not, not {self.classes}")
+            for name in ("stems", "topics"):
+                if getattr(self, name) % 2:
+                    raise ValueError(f"{name}: the task agreement needs an even number, not {getattr(self, name)}")
         if self.task == "answered" and fewest == 1:
             raise ValueError("sentences: the task answered needs at least 2, not 1")
         if self.topics < most:
@@ -119,7 +122,7 @@ class _Sentence(NamedTuple):
     heads: list[int]
     votes: int
     """How many of its arcs agree, less those that do not."""
-    meaning: int
+    meaning: int | None
     """That of the subject."""
 
 
@@ -132,6 +135,8 @@ def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -
     while True:
         heads = _sentence_tree(size, spec.sentence_depth, rng)
         rng.shuffle(properties)
+        if spec.task == "agreement":  # else one arc would tell of another
+            properties = [rng.randrange(spec.classes) for _ in properties]
         asking = ROOT if spec.task in ("root", "agreement") else rng.randrange(spec.task == "answered", size)
         if spec.task != "agreement" and _decided(spec, heads, asking, properties[::nouns]) != label:
             continue
@@ -162,12 +167,12 @@ def _decided(spec: HiddenTrees, heads: list[int], asking: int, properties: list[
 def _most_agree(heads: list[int], sentences: list[_Sentence]) -> bool | None:
     """Whether most arcs agree, of words and of sentences; None for a draw."""
     arcs = ((sentences[head].meaning, sentences[i].meaning) for i, head in enumerate(heads) if head != ROOT)
-    votes = sum(sentence.votes for sentence in sentences) + SENTENCE_VOTES * sum(_vote(*arc) for arc in arcs)
+    votes = sum(sentence.votes for sentence in sentences) + sum(_vote(*arc) for arc in arcs)
     return votes > 0 if votes else None
 
 
 def _vote(head: int | None, dependent: int | None) -> int:
-    """Of an arc: whether its ends are both even or both odd; nothing if one has no meaning."""
+    """Of an arc: its ends agree if both are even or both odd; 0 if one of them has no meaning."""
     if head is None or dependent is None:
         return 0
     return 1 if (head - dependent) % 2 == 0 else -1
@@ -195,7 +200,7 @@ def _sentence(
     """Words in a random order with their heads; the properties are those of agent and patient of each clause."""
     words = [lexicon.topics[topic], REFERENCE if answered is None else lexicon.references[answered]]
     heads = [ROOT, 0]  # so far, the verb has no ending
-    meanings = [topic, answered]  # which of all words that could stand in its place
+    meanings = [topic, answered]  # of each word, its number among those that could stand in its place
     genders = iter(rng.sample(GENDERS[: spec.genders], len(properties)))
 
     def add(stems: list[str], ending: str, head: int, meaning: int | None = None) -> int:
@@ -224,8 +229,7 @@ def _sentence(
                     above = add(lexicon.modifiers[negates], gender + rank + MODIFIER * level, above, int(negates))
     votes = sum(_vote(meanings[head], meanings[i]) for i, head in enumerate(heads) if head != ROOT)
     order = _order(heads, spec.crossing, rng)
-    subject = meanings[2] or 0
-    return _Sentence([words[i] for i in order], _reordered(heads, order), votes, subject)
+    return _Sentence([words[i] for i in order], _reordered(heads, order), votes, meanings[2])  # 2: the subject
 
 
 def _order(heads: Sequence[int], crossing: float, rng: Random) -> list[int]:
@@ -269,10 +273,10 @@ class _Lexicon:
         voices = [voice for voice, used in ((ACTIVE, spec.passive < 1), (PASSIVE, spec.passive > 0)) if used]
         marks, genders = ("", SUBORDINATE)[: spec.clauses], GENDERS[: spec.genders]
         endings = [gender + rank for gender, rank in product(genders, RANKS[: spec.adjectives[1]])]
-        yield from (REFERENCE, *self.references)
+        yield from (REFERENCE, *(self.references if spec.sentences[1] > 1 else ()))
         for voice in voices:
             yield from (stem + voice for stem in self.topics)
-            if spec.task != "root":
+            if spec.task in ("answered", "chain"):
                 yield from (stem + voice + ASKING for stem in self.topics)
             yield from (stem + voice + mark for mark in marks[1:] for stem in self.verbs)
         for gender, case, mark in product(genders, (SUBJECT, OBJECT), marks):
