@@ -133,6 +133,15 @@ def test_another_recipe_is_run_again(done):
     assert "epoch   1" in again.stderr
 
 
+def test_what_a_recipe_says_of_itself_does_not_matter(done):
+    folder, places, _ = done
+    path = folder / "results/hidden-trees/none.2.json"
+    result = json.loads(path.read_text())
+    result["recipe"]["about"] = "in other words"
+    path.write_text(json.dumps(result))
+    assert "epoch" not in invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS).stderr
+
+
 def test_listing_trains_nothing(tmp_path):
     listed = invoke("reproduce", "documents", "--results", tmp_path, "--list").stdout.splitlines()
     assert listed[0] == "debates/ours-none.1\tnot run"
@@ -167,18 +176,27 @@ def test_data_of_the_directory(tmp_path):
     assert drawn
     assert all(name.startswith("yelp-") for name in drawn)
     assert f"`figures/{drawn[0]}`" in page
-    # What was measured on models that are gone stays, and what was measured on another model is measured again.
+    # Once is enough; what was measured on models that are gone stays; another model is measured anew.
     measured = ("document-trees", "figures")
     assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
     shutil.rmtree(tmp_path / "m")
-    (tmp_path / "r/imdb").mkdir()
-    shutil.copy(tmp_path / "r/yelp/ours-both.1.json", tmp_path / "r/imdb/ours-both.1.json")  # done, but not here
+    kept = {
+        "document-trees": {"czech": json.loads((tmp_path / "r/document-trees.json").read_text())["figures"]["yelp"]}
+    }
+    for name, figures in (("document-trees", kept["document-trees"]), ("figures", ["czech-first", "yelp-old"])):
+        path = tmp_path / f"r/{name}.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "figures": figures}))
     assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
-    again = (tmp_path / "page.md").read_text()
-    assert again[again.index("## Trees") :] == page[page.index("## Trees") :]
     more = ("--set", "training.epochs=2", *more[2:])
     said = invoke("reproduce", "documents", *measured, *places, *only, *small, *more).stderr
     assert "trees of sentences of Yelp" in said
+    found = json.loads((tmp_path / "r/document-trees.json").read_text())["figures"]
+    assert set(found) == {"czech", "yelp"}
+    assert found["czech"] == kept
+    names = json.loads((tmp_path / "r/figures.json").read_text())["figures"]
+    assert names[0] == "czech-first"
+    assert "yelp-old" not in names
+    assert len(names) > 1
 
 
 def test_the_command_knows_all_tables():

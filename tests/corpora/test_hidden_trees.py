@@ -337,6 +337,7 @@ def test_every_parameter_has_an_effect(options):
         ({"task": "leaf"}, "task\n  Input should be 'root', 'answered', 'chain' or 'agreement'"),
         ({"task": "agreement", "classes": 3}, "classes: the task agreement has 2, most arcs agree or do not, not 3"),
         ({"task": "agreement", "stems": 3}, "stems: the task agreement needs an even number, not 3"),
+        ({"task": "agreement", "topics": 9}, "topics: the task agreement needs an even number, not 9"),
         ({"sentences": (7, 5)}, r"sentences\n.*the least and the most, from 1 up, as in \[1, 2\], not \[7, 5\]"),
         ({"adjectives": (0, 2)}, r"adjectives\n.*the least and the most, from 1 up, as in \[1, 2\], not \[0, 2\]"),
         ({"adjectives": (1, 6)}, "adjectives: a noun has at most 5, not 6"),

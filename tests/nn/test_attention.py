@@ -107,8 +107,9 @@ def test_a_gate_is_shut_at_first(kind: str) -> None:
 
 
 @every_kind
-def test_padding_is_invisible(kind: str) -> None:
-    attention = layer(kind, torch.float32)
+@pytest.mark.parametrize("gated", [False, True])
+def test_padding_is_invisible(kind: str, gated: bool) -> None:
+    attention = layer(kind, torch.float32, gated=gated)
     e, d = vectors(3, 9, K, dtype=torch.float32), vectors(3, 9, S, seed=1, dtype=torch.float32)
     lengths = torch.tensor([9, 4, 1])
     results = []
@@ -134,9 +135,9 @@ def test_padding_is_invisible(kind: str) -> None:
 
 
 @every_attention
-@pytest.mark.parametrize("activation", ["tanh", "leaky_relu"])
-def test_gradients(kind: str, activation: str) -> None:
-    attention = layer(kind, activation=activation)
+@pytest.mark.parametrize("options", [{}, {"activation": "leaky_relu"}, {"gated": True}], ids=str)
+def test_gradients(kind: str, options: dict[str, Any]) -> None:
+    attention = layer(kind, **options)
     names, parameters = zip(*attention.named_parameters(), strict=True)
     e, d, lengths = vectors(2, 4, K).requires_grad_(), vectors(2, 4, S, seed=1).requires_grad_(), torch.tensor([4, 2])
     real = torch.arange(4) < lengths[:, None]
@@ -172,6 +173,7 @@ def test_parameters() -> None:
     assert shapes["simple"] == scoring | {"combine.weight": (K, 2 * K)}
     assert shapes["projective"] == shapes["nonprojective"] == scoring | root | {"combine.weight": (K, 3 * K)}
     assert Attention(K, S, children=False).combine.weight.shape == (K, 2 * K)
+    assert Attention(K, S, gated=True).gate.shape == (K,)
 
 
 @every_kind
@@ -216,8 +218,9 @@ def test_temperature_sharpens(kind: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision(kind: str, dtype: torch.dtype) -> None:
-    attention = layer(kind, torch.float32)
+@pytest.mark.parametrize("gated", [False, True])
+def test_half_precision(kind: str, dtype: torch.dtype, gated: bool) -> None:
+    attention = layer(kind, torch.float32, gated=gated)
     e, d = vectors(2, 4, K, dtype=torch.float32), vectors(2, 4, S, seed=1, dtype=torch.float32)
     lengths = torch.tensor([4, 2])
     full = attention(e, d, lengths).vectors

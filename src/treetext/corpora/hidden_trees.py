@@ -1,7 +1,8 @@
 """Documents in a small artificial language whose trees are known: only endings and references show them.
 
 The grammar is in docs/hidden-trees.md. Which properties a document names is drawn without a look at the label, which
-decides only who has which and who answers whom: so, by construction, a bag of words says nothing about it.
+decides only who has which and who answers whom: so, by construction, a bag of words says nothing about it. In the task
+agreement, the label is the same where everything is turned into its opposite, so that it says next to nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -69,7 +70,7 @@ class HiddenTrees(BaseModel):
         if self.task == "agreement":
             if self.classes != 2:
                 raise ValueError(f"classes: the task agreement has 2, most arcs agree or do not, not {self.classes}")
-            for name in ("stems", "topics"):
+            for name in ("stems", "topics"):  # so that each word has an opposite
                 if getattr(self, name) % 2:
                     raise ValueError(f"{name}: the task agreement needs an even number, not {getattr(self, name)}")
         if self.task == "answered" and fewest == 1:
@@ -122,8 +123,8 @@ class _Sentence(NamedTuple):
     heads: list[int]
     votes: int
     """How many of its arcs agree, less those that do not."""
-    meaning: int | None
-    """That of the subject."""
+    subject: int | None
+    """The meaning of its subject."""
 
 
 def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -> _Document:
@@ -132,23 +133,31 @@ def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -
     cycle = rng.sample(range(spec.classes), spec.classes)
     properties = [cycle[i % spec.classes] for i in range(size * nouns)]  # first those of the first sentence
     topics = rng.sample(range(spec.topics), size)
-    while True:
-        heads = _sentence_tree(size, spec.sentence_depth, rng)
-        rng.shuffle(properties)
-        if spec.task == "agreement":  # else one arc would tell of another
-            properties = [rng.randrange(spec.classes) for _ in properties]
-        asking = ROOT if spec.task in ("root", "agreement") else rng.randrange(spec.task == "answered", size)
-        if spec.task != "agreement" and _decided(spec, heads, asking, properties[::nouns]) != label:
-            continue
-        sentences = []
+
+    def sentences() -> list[_Sentence]:
+        found = []
         for i in range(size):
             answered = None if heads[i] == ROOT else topics[heads[i]]
             said = properties[nouns * i : nouns * (i + 1)]
-            sentences.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
-        if spec.task != "agreement" or _most_agree(heads, sentences) == (label == 0):
+            found.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
+        return found
+
+    while True:
+        heads, asking = _sentence_tree(size, spec.sentence_depth, rng), ROOT
+        if spec.task == "agreement":
+            properties = rng.choices(range(spec.classes), k=size * nouns)  # one noun's says nothing of another's
+            said = sentences()
+            if _votes(heads, said) * (1, -1)[label] > 0:
+                break
+            continue
+        rng.shuffle(properties)
+        if spec.task != "root":
+            asking = rng.randrange(spec.task == "answered", size)
+        if _decided(spec, heads, asking, properties[::nouns]) == label:
+            said = sentences()
             break
     order = _order(heads, spec.crossing, rng)
-    text, word_heads = [sentences[i].words for i in order], [sentences[i].heads for i in order]
+    text, word_heads = [said[i].words for i in order], [said[i].heads for i in order]
     return _Document(text, word_heads, _reordered(heads, order))
 
 
@@ -164,11 +173,10 @@ def _decided(spec: HiddenTrees, heads: list[int], asking: int, properties: list[
     return total % spec.classes
 
 
-def _most_agree(heads: list[int], sentences: list[_Sentence]) -> bool | None:
-    """Whether most arcs agree, of words and of sentences; None for a draw."""
-    arcs = ((sentences[head].meaning, sentences[i].meaning) for i, head in enumerate(heads) if head != ROOT)
-    votes = sum(sentence.votes for sentence in sentences) + sum(_vote(*arc) for arc in arcs)
-    return votes > 0 if votes else None
+def _votes(heads: list[int], sentences: list[_Sentence]) -> int:
+    """How many arcs agree, of words and of sentences, less those that do not."""
+    arcs = [(sentences[head].subject, sentences[i].subject) for i, head in enumerate(heads) if head != ROOT]
+    return sum(sentence.votes for sentence in sentences) + sum(_vote(*arc) for arc in arcs)
 
 
 def _vote(head: int | None, dependent: int | None) -> int:

@@ -126,7 +126,7 @@ class Attention(nn.Module):
             parents = torch.addr(parents.flatten(0, 1), *factors).view(semantic.shape)
         parts = [semantic, parents, *([arcs @ semantic] if self.with_children else [])]
         combined = ACTIVATIONS[self.activation](self.combine(torch.cat(parts, -1)))
-        return torch.addcmul(semantic, self.gate, combined) if self.gated else combined
+        return semantic + self.gate.to(combined.dtype) * combined if self.gated else combined
 
     def _marginals(self, structure: Tensor, chunks: Chunks) -> Sequence[tuple[Marginals, TreeDistribution | None]]:
         """Of each chunk, and the trees that they are of."""

@@ -33,7 +33,9 @@ def draw_figures(places: Places, before: dict[str, Any], say: Callable[[str], ob
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
         say(f"{folder / name}.svg")
-    return {"figures": sorted({*before.get("figures", []), *(name for name, _ in drawn)})}
+    names = [name for name, _ in drawn]
+    anew = {name.partition("-")[0] for name in names}
+    return {"figures": [name for name in before.get("figures", []) if name.partition("-")[0] not in anew] + names}
 
 
 def shown_figures(saved: dict[str, Any] | None) -> str:

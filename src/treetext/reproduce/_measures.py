@@ -30,7 +30,7 @@ class Measure(NamedTuple):
     title: str
     runs: Sequence[Run]
     measure: Callable[[Places, dict[str, Any], Say], dict[str, Any]]
-    """Takes what was found before, of which that stays whose model is not there any more."""
+    """Takes what was found before too: of models that are not there any more, it may keep that."""
     shown: Callable[[Places], str]
     again: bool = False
     """Even where it is done: it takes little time, and leaves more than its file."""
@@ -43,7 +43,7 @@ def take(name: str, places: Places, say: Say) -> None:
     before = saved or {"of": {}}
     if saved is None or not of.items() <= before["of"].items() or MEASURES[name].again:
         found = MEASURES[name].measure(places, before, say)
-        write(places.results / f"{name}.json", {**found, "of": before["of"] | of, "machine": machine()})
+        write(places.results / f"{name}.json", {"of": before["of"] | of, **found, "machine": machine()})
 
 
 def _saved(name: str, places: Places) -> dict[str, Any] | None:
@@ -94,10 +94,11 @@ def _speed(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]:
             start = time.perf_counter()
             model.predict([pair])
             seconds[kind].append(time.perf_counter() - start)
-    return {
+    found: dict[str, Any] = {
         kind: {"max": max(taken), "average": sum(taken) / len(taken), "trained": kind in trained}
         for kind, taken in seconds.items()
     }
+    return {**found, "of": {SPEED_RUNS[kind].name: version_of(SPEED_RUNS[kind], places) for kind in trained}}
 
 
 def _speed_shown(places: Places) -> str:
@@ -120,12 +121,14 @@ def _speed_shown(places: Places) -> str:
 
 
 def _speed_note(found: dict[str, Any] | None) -> str:
-    """Of what it is."""
+    """The machine, and which models were not trained."""
     if found is None:
         return ""
-    where = f"On {found['machine']['processor']}, {found['machine']['threads']} threads; the paper on a GPU."
+    said = [f"On {found['machine']['processor']}, {found['machine']['threads']} threads; the paper on a GPU."]
     untrained = [title for kind, title in PAIRS.items() if not found[kind]["trained"]]
-    return f"\n{where}" + (f" Untrained: {'; '.join(untrained)}.\n" if untrained else "\n")
+    if untrained:
+        said.append(f"Untrained: {'; '.join(untrained)}.")
+    return f"\n{' '.join(said)}\n"
 
 
 MEASURES = {

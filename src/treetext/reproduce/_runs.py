@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +38,7 @@ def do(run: Run, places: Places, say: Callable[[str], object]) -> dict[str, Any]
     recipe = recipe_of(run, places)
     found = result_of(run, places)
     if found is not None:
-        if Recipe.model_validate(found["recipe"]) == Recipe.model_validate(_portable(recipe, places)):
+        if _same(Recipe.model_validate(found["recipe"]), Recipe.model_validate(_portable(recipe, places))):
             return found  # settings that came later had their defaults
         say(f"{run.name}: was run with another recipe; again")
     out = places.models / run.name
@@ -82,11 +81,12 @@ def model_of(run: Run, places: Places) -> Classifier | None:
 
 
 def version_of(run: Run, places: Places) -> str | None:
-    """What tells this model of a run that is done from others of the same run, if it is still there."""
-    weights = places.models / run.name / "model.safetensors"
-    if result_of(run, places) is None or not weights.exists():
-        return None
-    return blake2b(weights.read_bytes(), digest_size=8).hexdigest()
+    """What tells the model of a run that is done from others of the same run, if it is still there."""
+    result, config = result_of(run, places), read(places.models / run.name / "config.json")
+    if result is None or config is None or config["about"]["scores"]["test"] != result["test"]:
+        return None  # the last: a model from before the run was done anew elsewhere
+    weights: str = config["sha256"]["model.safetensors"]
+    return weights
 
 
 def read(path: Path) -> dict[str, Any] | None:
@@ -120,7 +120,12 @@ def _finished(out: Path, recipe: Recipe) -> Classifier | None:
     if not (out / "model.safetensors").exists():
         return None
     model = load_model(out)
-    return model if Recipe.model_validate(model.about["recipe"]) == recipe else None
+    return model if _same(Recipe.model_validate(model.about["recipe"]), recipe) else None
+
+
+def _same(recipe: Recipe, other: Recipe) -> bool:
+    """Whether two recipes lead to the same model, whatever they say of it."""
+    return recipe == other.model_copy(update={"about": recipe.about})
 
 
 def _unfinished(out: Path, recipe: Recipe) -> bool:

@@ -36,14 +36,12 @@ ROWS = {
 SHOWN = ("model", "untrained", "random")
 
 
-def sentence_trees(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
+def sentence_trees(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]:
     """SNLI's test sentences beside the parser's trees, and the sentences of a treebank."""
     model = model_of(SENTENCE_RUN, places)
-    if model is None:
-        return {"tables": before.get("tables", [])}
     found = []
     for treebank in (SOURCES["snli"].path, EWT):
-        if treebank is not None and (places.data / treebank).exists():
+        if model is not None and treebank is not None and (places.data / treebank).exists():
             say(f"trees of words beside those of {treebank}")
             found += agreement(model, read_treebank(places.data / treebank)).tables()
     return {"tables": [table._asdict() for table in found]}
@@ -65,9 +63,11 @@ def document_trees(places: Places, before: dict[str, Any], say: Say) -> dict[str
                 if of in SHOWN
             }
     model = model_of(DOCUMENT_RUNS["debates"], places)
-    if model is not None and (places.data / GUM).exists():
-        say("trees of sentences beside those of GUM")
-        found["tables"] = [table._asdict() for table in agreement(model, read_treebank(places.data / GUM)).tables()]
+    if model is not None:
+        found["tables"] = []
+        if (places.data / GUM).exists():
+            say("trees of sentences beside those of GUM")
+            found["tables"] = [table._asdict() for table in agreement(model, read_treebank(places.data / GUM)).tables()]
     return found
 
 
