@@ -187,8 +187,7 @@ def test_data_of_the_directory(tmp_path):
         path = tmp_path / f"r/{name}.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "figures": figures}))
     assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
-    more = ("--set", "training.epochs=2", *more[2:])
-    said = invoke("reproduce", "documents", *measured, *places, *only, *small, *more).stderr
+    said = invoke("reproduce", "documents", *measured, *places, *only, *small, *more, "--set", "model.hidden=5").stderr
     assert "trees of sentences of Yelp" in said
     found = json.loads((tmp_path / "r/document-trees.json").read_text())["figures"]
     assert set(found) == {"czech", "yelp"}
