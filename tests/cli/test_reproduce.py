@@ -180,10 +180,8 @@ def test_data_of_the_directory(tmp_path):
     measured = ("document-trees", "figures")
     assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
     shutil.rmtree(tmp_path / "m")
-    kept = {
-        "document-trees": {"czech": json.loads((tmp_path / "r/document-trees.json").read_text())["figures"]["yelp"]}
-    }
-    for name, figures in (("document-trees", kept["document-trees"]), ("figures", ["czech-first", "yelp-old"])):
+    kept = json.loads((tmp_path / "r/document-trees.json").read_text())["figures"]["yelp"]
+    for name, figures in (("document-trees", {"czech": kept}), ("figures", ["czech-first", "yelp-old"])):
         path = tmp_path / f"r/{name}.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "figures": figures}))
     assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
