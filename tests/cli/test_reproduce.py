@@ -126,13 +126,6 @@ def test_a_setting_that_came_later_had_its_default(done):
     assert json.loads(path.read_text()) == result
 
 
-def test_another_recipe_is_run_again(done):
-    _, places, _ = done
-    again = invoke("reproduce", "hidden-trees", *places, *ONLY, "--seeds", 1, *SETTINGS, "--set", "model.hidden=9")
-    assert "hidden-trees/none.1: was run with another recipe; again" in again.stderr
-    assert "epoch   1" in again.stderr
-
-
 def test_what_a_recipe_says_of_itself_does_not_matter(done):
     folder, places, _ = done
     path = folder / "results/hidden-trees/none.2.json"
@@ -140,6 +133,13 @@ def test_what_a_recipe_says_of_itself_does_not_matter(done):
     result["recipe"]["about"] = "in other words"
     path.write_text(json.dumps(result))
     assert "epoch" not in invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS).stderr
+
+
+def test_another_recipe_is_run_again(done):
+    _, places, _ = done
+    again = invoke("reproduce", "hidden-trees", *places, *ONLY, "--seeds", 1, *SETTINGS, "--set", "model.hidden=9")
+    assert "hidden-trees/none.1: was run with another recipe; again" in again.stderr
+    assert "epoch   1" in again.stderr
 
 
 def test_listing_trains_nothing(tmp_path):

@@ -133,20 +133,11 @@ def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -
     cycle = rng.sample(range(spec.classes), spec.classes)
     properties = [cycle[i % spec.classes] for i in range(size * nouns)]  # first those of the first sentence
     topics = rng.sample(range(spec.topics), size)
-
-    def sentences() -> list[_Sentence]:
-        found = []
-        for i in range(size):
-            answered = None if heads[i] == ROOT else topics[heads[i]]
-            said = properties[nouns * i : nouns * (i + 1)]
-            found.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
-        return found
-
     while True:
         heads, asking = _sentence_tree(size, spec.sentence_depth, rng), ROOT
         if spec.task == "agreement":
             properties = rng.choices(range(spec.classes), k=size * nouns)  # one noun's says nothing of another's
-            said = sentences()
+            said = _sentences(spec, lexicon, heads, topics, properties, asking, rng)
             if _votes(heads, said) * (1, -1)[label] > 0:
                 break
             continue
@@ -154,11 +145,28 @@ def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -
         if spec.task != "root":
             asking = rng.randrange(spec.task == "answered", size)
         if _decided(spec, heads, asking, properties[::nouns]) == label:
-            said = sentences()
+            said = _sentences(spec, lexicon, heads, topics, properties, asking, rng)
             break
     order = _order(heads, spec.crossing, rng)
     text, word_heads = [said[i].words for i in order], [said[i].heads for i in order]
     return _Document(text, word_heads, _reordered(heads, order))
+
+
+def _sentences(
+    spec: HiddenTrees,
+    lexicon: "_Lexicon",
+    heads: list[int],
+    topics: list[int],
+    properties: list[int],
+    asking: int,
+    rng: Random,
+) -> list[_Sentence]:
+    nouns, found = 2 * spec.clauses, []
+    for i, head in enumerate(heads):
+        answered = None if head == ROOT else topics[head]
+        said = properties[nouns * i : nouns * (i + 1)]
+        found.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
+    return found
 
 
 def _decided(spec: HiddenTrees, heads: list[int], asking: int, properties: list[int]) -> int:
@@ -206,38 +214,54 @@ def _sentence(
     rng: Random,
 ) -> _Sentence:
     """Words in a random order with their heads; the properties are those of agent and patient of each clause."""
-    words = [lexicon.topics[topic], REFERENCE if answered is None else lexicon.references[answered]]
-    heads = [ROOT, 0]  # so far, the verb has no ending
-    meanings = [topic, answered]  # of each word, its number among those that could stand in its place
+    built = _Words(rng)
+    built.add(lexicon.topics[topic], ROOT, topic)  # so far, the verb has no ending
+    built.add(REFERENCE if answered is None else lexicon.references[answered], 0, answered)
     genders = iter(rng.sample(GENDERS[: spec.genders], len(properties)))
-
-    def add(stems: list[str], ending: str, head: int, meaning: int | None = None) -> int:
-        stem = rng.choice(stems)
-        words.append(stem + ending)
-        heads.append(head)
-        meanings.append(stems.index(stem) if meaning is None else meaning)
-        return len(words) - 1
-
     for clause, mark in enumerate(("", SUBORDINATE)[: spec.clauses]):
         verb, voice = 0, PASSIVE if rng.random() < spec.passive else ACTIVE
         if mark:
-            verb = add(lexicon.verbs, voice + mark, 0)
+            verb = built.draw(lexicon.verbs, voice + mark, 0)
         else:
-            words[0] += voice + ASKING * asks
+            built.words[0] += voice + ASKING * asks
         agent_first = properties[2 * clause : 2 * clause + 2]
         said = agent_first if voice == ACTIVE else agent_first[::-1]
         for case, value in zip((SUBJECT, OBJECT), said, strict=True):
             gender = next(genders)
-            noun = add(lexicon.nouns[gender], gender + case + mark, verb)
+            noun = built.draw(lexicon.nouns[gender], gender + case + mark, verb)
             for rank in RANKS[: rng.randint(*spec.adjectives)]:
                 negations = [rng.random() < 0.5 for _ in range(spec.depth - 3)]
                 shown = (value - sum(negations)) % spec.classes
-                above = add(lexicon.adjectives[shown], gender + rank, noun, shown)
+                above = built.draw(lexicon.adjectives[shown], gender + rank, noun, shown)
                 for level, negates in enumerate(negations, start=1):
-                    above = add(lexicon.modifiers[negates], gender + rank + MODIFIER * level, above, int(negates))
+                    ending = gender + rank + MODIFIER * level
+                    above = built.draw(lexicon.modifiers[negates], ending, above, int(negates))
+    words, heads, meanings = built.words, built.heads, built.meanings
     votes = sum(_vote(meanings[head], meanings[i]) for i, head in enumerate(heads) if head != ROOT)
     order = _order(heads, spec.crossing, rng)
     return _Sentence([words[i] for i in order], _reordered(heads, order), votes, meanings[2])  # 2: the subject
+
+
+class _Words:
+    """The words of a sentence as they are added, each with its head and its number among those of its kind."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.words: list[str] = []
+        self.heads: list[int] = []
+        self.meanings: list[int | None] = []
+
+    def add(self, word: str, head: int, meaning: int | None) -> int:
+        """Where it is."""
+        self.words.append(word)
+        self.heads.append(head)
+        self.meanings.append(meaning)
+        return len(self.words) - 1
+
+    def draw(self, stems: list[str], ending: str, head: int, meaning: int | None = None) -> int:
+        """The same, of one of some stems; unless told, its meaning is its number among these."""
+        stem = self.rng.choice(stems)
+        return self.add(stem + ending, head, stems.index(stem) if meaning is None else meaning)
 
 
 def _order(heads: Sequence[int], crossing: float, rng: Random) -> list[int]:
