@@ -25,6 +25,7 @@ SPECS = {
     "long": {"adjectives": (1, 5), "sentences": (2, 12), "topics": 12, "genders": 2},
     "clauses": {"clauses": 2, "passive": 0.5, "depth": 4, "task": "answered"},
     "agreement": {"task": "agreement", "clauses": 2, "depth": 4},
+    "answers": {"task": "agreement", "sentences": (2, 5), "sentence_votes": 9},
     "alone": {"task": "agreement", "sentences": (1, 1), "adjectives": (1, 1)},
     "tiny": {"stems": 1, "topics": 3, "sentences": (1, 3), "adjectives": (1, 1)},
 }
@@ -110,17 +111,17 @@ def meaning(word, lexicon):
     return found[0] if word != "ux" else None
 
 
-def agreement(example, lexicon):
-    """Of all arcs, those whose ends are both even or both odd, less the others."""
+def agreement(example, spec, lexicon):
+    """Of all arcs, those whose ends are both even or both odd, less the others; those of sentences count more."""
     sentences = []
     for words in example.text:
         [subject] = [word for word in words if re.fullmatch("[aeiou]+n", split_word(word)[1])]
         sentences.append(meaning(subject, lexicon))
     texts = [([meaning(word, lexicon) for word in words], parse_sentence(words)) for words in example.text]
-    total = 0
-    for meanings, heads in [*texts, (sentences, parse_document(example.text))]:
+    total, counts = 0, [1] * len(texts) + [spec.sentence_votes]
+    for (meanings, heads), count in zip([*texts, (sentences, parse_document(example.text))], counts, strict=True):
         ends = [(meanings[i], meanings[head]) for i, head in enumerate(heads) if head != ROOT]
-        total += sum(1 if (x + y) % 2 == 0 else -1 for x, y in ends if x is not None and y is not None)
+        total += count * sum(1 if (x + y) % 2 == 0 else -1 for x, y in ends if x is not None and y is not None)
     return total
 
 
@@ -128,7 +129,7 @@ def label_of(example, spec):
     """The label, found out from the surface alone."""
     lexicon = _Lexicon(spec)
     if spec.task == "agreement":
-        total = agreement(example, lexicon)
+        total = agreement(example, spec, lexicon)
         assert total
         return int(total < 0)
     values = [agent_property(words, parse_sentence(words), lexicon, spec.classes) for words in example.text]

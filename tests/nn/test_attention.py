@@ -9,7 +9,7 @@ from torch.autograd import gradcheck
 
 from tests.trees.brute import Enumeration
 from treetext.nn import KINDS, Attention
-from treetext.trees import NonProjectiveTrees, ProjectiveTrees
+from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees
 
 TREES = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}
 K, S = 5, 3
@@ -60,6 +60,9 @@ def by_loops(attention: Attention, e: Tensor, d: Tensor) -> tuple[Tensor, Tensor
             parts[1] = parts[1] + a_root[i] * attention.root_vector
             if attention.with_children:
                 parts.append(sum((a[i, k] * e[k] for k in range(n)), torch.zeros(K)))
+        if attention.activation == "product":
+            updated.append(e[i] + (attention.own.weight @ e[i]) * (attention.combine.weight @ torch.cat(parts[1:])))
+            continue
         r = attention.combine.weight @ torch.cat(parts)
         r = torch.tanh(r) if attention.activation == "tanh" else torch.where(r > 0, r, 0.01 * r)
         updated.append(e[i] + attention.gate * r if attention.gated else r)
@@ -76,8 +79,10 @@ def by_loops(attention: Attention, e: Tensor, d: Tensor) -> tuple[Tensor, Tensor
         {"single_root": False},
         {"temperature": 2.5},
         {"gated": True},
+        {"activation": "product"},
+        {"children": False, "activation": "product"},
     ],
-    ids=lambda options: next(iter(options), "default"),
+    ids=lambda options: "-".join(map(str, options)) or "default",
 )
 def test_equations(kind: str, options: dict[str, Any]) -> None:
     attention = layer(kind, **options)
@@ -93,6 +98,23 @@ def test_equations(kind: str, options: dict[str, Any]) -> None:
         assert not marginals.arcs[b, n:].any()
         assert not marginals.arcs[b, :, n:].any()
         assert not marginals.roots[b, n:].any()
+
+
+@every_tree
+def test_with_products_words_meet_along_arcs_alone(kind: str) -> None:
+    """With the trees as they are, the sum over words has no part to which two words contribute without an arc."""
+    attention = layer(kind, activation="product", children=False)
+    tree = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).double()  # 0 is the head of 1; 0, 2: roots
+    attention.replacement = lambda _: Marginals(tree[None], torch.tensor([[1.0, 0.0, 1.0]]).double())
+    e, d = vectors(1, 3, K).requires_grad_(), vectors(1, 3, S, seed=1)
+    hessian = torch.autograd.functional.hessian(lambda e: attention(e, d).vectors.sum(), e)[0, :, :, 0]
+    met = hessian.abs().sum((1, 3)) > 1e-9
+    assert met.tolist() == [[False, True, False], [True, False, False], [False, False, False]]
+
+
+def test_products_have_no_gate() -> None:
+    with pytest.raises(ValueError, match="gated: expected False with the activation product"):
+        Attention(K, S, activation="product", gated=True)
 
 
 @every_kind
@@ -135,7 +157,7 @@ def test_padding_is_invisible(kind: str, gated: bool) -> None:
 
 
 @every_attention
-@pytest.mark.parametrize("options", [{}, {"activation": "leaky_relu"}, {"gated": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"activation": "leaky_relu"}, {"gated": True}, {"activation": "product"}], ids=str)
 def test_gradients(kind: str, options: dict[str, Any]) -> None:
     attention = layer(kind, **options)
     names, parameters = zip(*attention.named_parameters(), strict=True)
@@ -239,7 +261,7 @@ def test_half_precision(kind: str, dtype: torch.dtype, gated: bool) -> None:
     ("options", "message"),
     [
         ({"kind": "tree"}, "kind: expected one of none, simple, projective, nonprojective, got 'tree'"),
-        ({"activation": "relu"}, "activation: expected one of tanh, leaky_relu, got 'relu'"),
+        ({"activation": "relu"}, "activation: expected one of tanh, leaky_relu, product, got 'relu'"),
         ({"semantic": 0}, "semantic: expected a size of 1 or more, got 0"),
         ({"structure": 0}, "structure: expected a size of 1 or more, got 0"),
         ({"structure": -1, "kind": "none"}, "structure: expected a size of 0 or more, got -1"),

@@ -38,6 +38,7 @@ class HiddenTrees(BaseModel):
     test: int = Field(1000, ge=0, description="documents to test on")
     classes: int = Field(2, ge=2, le=20, description="labels, one for each property")
     task: Literal["root", "answered", "chain", "agreement"] = Field("root", description="what the label depends on")
+    sentence_votes: int = Field(1, ge=1, le=1000, description="what an arc between sentences counts, in agreement")
     sentences: Range = Field((5, 7), description="sentences of a document, least and most")
     sentence_depth: int = Field(4, ge=2, description="largest height of a sentence tree")
     clauses: int = Field(1, ge=1, le=2, description="clauses of a sentence: 2 adds a subordinate one")
@@ -138,7 +139,7 @@ def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -
         if spec.task == "agreement":
             properties = rng.choices(range(spec.classes), k=size * nouns)  # one noun's says nothing of another's
             said = _sentences(spec, lexicon, heads, topics, properties, asking, rng)
-            if _votes(heads, said) * (1, -1)[label] > 0:
+            if _votes(heads, said, spec.sentence_votes) * (1, -1)[label] > 0:
                 break
             continue
         rng.shuffle(properties)
@@ -181,10 +182,10 @@ def _decided(spec: HiddenTrees, heads: list[int], asking: int, properties: list[
     return total % spec.classes
 
 
-def _votes(heads: list[int], sentences: list[_Sentence]) -> int:
-    """How many arcs agree, of words and of sentences, less those that do not."""
+def _votes(heads: list[int], sentences: list[_Sentence], sentence_votes: int) -> int:
+    """How many arcs agree, of words and of sentences (each of which counts so often), less those that do not."""
     arcs = [(sentences[head].subject, sentences[i].subject) for i, head in enumerate(heads) if head != ROOT]
-    return sum(sentence.votes for sentence in sentences) + sum(_vote(*arc) for arc in arcs)
+    return sum(sentence.votes for sentence in sentences) + sentence_votes * sum(_vote(*arc) for arc in arcs)
 
 
 def _vote(head: int | None, dependent: int | None) -> int:

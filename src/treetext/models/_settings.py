@@ -17,18 +17,27 @@ class LevelSettings(Settings):
     """How the words of a sentence, or the sentences of a document, become one vector."""
 
     attention: Literal["none", "simple", "projective", "nonprojective"] = "nonprojective"
-    encoder: Literal["bilstm", "feedforward"] = "bilstm"
+    encoder: Literal["bilstm", "feedforward", "linear"] = "bilstm"
+    structure_from: Literal["encoder", "words", "endings"] = Field(
+        "encoder", description="what trees may depend on; other than encoder: whole words or their endings, by a table"
+    )
     pooling: Literal["max", "mean", "sum", "root"] = Field("max", description="root weighs by the root marginals")
     children: bool = Field(True, description="gather from children too, not from parents only")
-    activation: Literal["tanh", "leaky_relu"] = "tanh"
+    activation: Literal["tanh", "leaky_relu", "product"] = Field(
+        "tanh", description="of what was gathered; product: multiplied with a word's own vector, and added to it"
+    )
     single_root: bool = True
     temperature: float = Field(1.0, gt=0, description="divides the scores of arcs and roots")
     gated: bool = Field(False, description="add what was gathered to a word's own vector, through a gate shut at first")
 
     @model_validator(mode="after")
-    def _check_pooling(self) -> Self:
+    def _check_parts(self) -> Self:
         if self.pooling == "root" and self.attention not in ("projective", "nonprojective"):
             raise ValueError(f"pooling: root needs trees (projective or nonprojective), not attention {self.attention}")
+        if self.gated and self.activation == "product":
+            raise ValueError("gated: not with the activation product, which adds by itself; expected false")
+        if self.structure_from != "encoder" and self.attention == "none":
+            raise ValueError(f"structure_from: {self.structure_from} is for attention; got attention none")
         return self
 
 
@@ -56,7 +65,9 @@ class ModelSettings(Settings):
 
     def level(self, name: str) -> dict[str, Any]:
         """The arguments of a `treetext.nn.Level`, but for the size of its inputs."""
-        return {"semantic": self.semantic, "structure": self.structure, **getattr(self, name).model_dump()}
+        options = getattr(self, name).model_dump()
+        own = options.pop("structure_from") == "encoder"
+        return {"semantic": self.semantic, "structure": self.structure, "own_structure": own, **options}
 
 
 class DocumentSettings(ModelSettings):

@@ -16,6 +16,7 @@ from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees, TreeD
 KINDS = ("none", "simple", "projective", "nonprojective")
 TREES: dict[str, type[TreeDistribution]] = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "leaky_relu": leaky_relu}
+PRODUCT = "product"
 
 
 Replacement = Callable[[TreeDistribution], Marginals]
@@ -39,7 +40,8 @@ class Attention(nn.Module):
     itself included, by a softmax of the same scores: ``marginals.arcs[i, j]`` is then the share that j takes from i,
     and the roots are 0. With ``none``, nothing happens. ``temperature`` divides the scores. With ``gated``, what was
     gathered is added to the semantic vector through a gate that starts at 0 (Bachlechner et al. 2021): so training
-    starts as without attention.
+    starts as without attention. With the activation ``product``, what is added is the product of a linear map of the
+    semantic vector and one of what was gathered (Mitchell and Lapata 2010): words meet along arcs alone.
 
     >>> attention = Attention(semantic=6, structure=4)
     >>> vectors, marginals, trees = attention(torch.ones(2, 3, 6), torch.zeros(2, 3, 4), lengths=torch.tensor([3, 2]))
@@ -64,7 +66,9 @@ class Attention(nn.Module):
     ) -> None:
         super().__init__()
         check_choice("kind", kind, KINDS)
-        check_choice("activation", activation, tuple(ACTIVATIONS))
+        check_choice("activation", activation, (*ACTIVATIONS, PRODUCT))
+        if gated and activation == PRODUCT:
+            raise ValueError("gated: expected False with the activation product, which adds by itself, got True")
         check_size("semantic", semantic, 1)
         check_size("structure", structure, 0 if kind == "none" else 1)
         if not 0 < temperature < float("inf"):
@@ -81,7 +85,10 @@ class Attention(nn.Module):
         if kind in TREES:
             self.root = nn.Linear(structure, 1, bias=False)
             self.root_vector = nn.Parameter(torch.empty(semantic))
-        self.combine = nn.Linear((3 if self.with_children else 2) * semantic, semantic, bias=False)
+        if activation == PRODUCT:
+            self.own = nn.Linear(semantic, semantic, bias=False)
+        gathered = (2 if self.with_children else 1) + (activation != PRODUCT)
+        self.combine = nn.Linear(gathered * semantic, semantic, bias=False)
         if self.gated:
             self.gate = nn.Parameter(torch.empty(semantic))
         self.reset_parameters()
@@ -124,8 +131,11 @@ class Attention(nn.Module):
         if self.kind in TREES:
             factors = roots.flatten().to(parents.dtype), self.root_vector.to(parents.dtype)  # autocast mixes types
             parents = torch.addr(parents.flatten(0, 1), *factors).view(semantic.shape)
-        parts = [semantic, parents, *([arcs @ semantic] if self.with_children else [])]
-        combined = ACTIVATIONS[self.activation](self.combine(torch.cat(parts, -1)))
+        gathered = [parents, *([arcs @ semantic] if self.with_children else [])]
+        if self.activation == PRODUCT:
+            product: Tensor = self.own(semantic) * self.combine(torch.cat(gathered, -1))
+            return semantic + product
+        combined = ACTIVATIONS[self.activation](self.combine(torch.cat([semantic, *gathered], -1)))
         return semantic + self.gate.to(combined.dtype) * combined if self.gated else combined
 
     def _marginals(self, structure: Tensor, chunks: Chunks) -> Sequence[tuple[Marginals, TreeDistribution | None]]:

@@ -88,13 +88,24 @@ class Feedforward(nn.Module):
     def forward(self, x: Float[Tensor, "b n d"], lengths: Int[Tensor, "b"] | None = None) -> Encoded:  # noqa: ARG002
         """Semantic and structure vectors of each position, from that position alone."""
         check_vectors("x", x, self.inputs)
-        return Encoded(*torch.split(torch.tanh(self.layer(x)), [self.semantic, self.structure], -1))
+        return Encoded(*torch.split(self._mapped(x), [self.semantic, self.structure], -1))
 
     def encode(self, x: Float[Tensor, "p d"], chunks: Chunks) -> FlatEncoded:
         """The same for several chunks at once, as a flat matrix; that which comes in is in the time order."""
         otherwise, _, in_time = chunks.orders(x.device)
-        y = permuted(torch.tanh(self.layer(x)), in_time, otherwise)
+        y = permuted(self._mapped(x), in_time, otherwise)
         return FlatEncoded(*torch.split(y, [self.semantic, self.structure], -1))
+
+    def _mapped(self, x: Tensor) -> Tensor:
+        return torch.tanh(self.layer(x))
+
+
+class Linear(Feedforward):
+    """The same without the tanh: of what was added up before, no two parts meet here."""
+
+    def _mapped(self, x: Tensor) -> Tensor:
+        mapped: Tensor = self.layer(x)
+        return mapped
 
 
 def _checked(inputs: int, semantic: int, structure: int) -> tuple[int, int, int]:

@@ -89,6 +89,13 @@ OPTIONS = {
     "option-answered-entropy": "The same, from parents only, flat trees rewarded at first",
     "option-alone": "20,000 documents of one sentence, one adjective a noun, start × 10, mean pooling, no layers after",
     "option-agreement": "The same, with the task `agreement`, to which all arcs but one count, and two more epochs",
+    "option-votes": "40,000 documents as above, but of the task `agreement`, where sentences' arcs count three times",
+    "option-votes-none": "The same, no attention",
+    "option-votes-simple": "The same, simple attention",
+    "option-forms": "The same, structure from endings and from whole words, products along arcs only, flat trees first",
+    "option-forms-encoder": "As the last, but structure from the encoder",
+    "option-forms-tanh": "As that, but with tanh layers, not products",
+    "option-forms-sharp": "As that, but flat trees are not rewarded",
 }
 """What is otherwise than in the first of these."""
 
