@@ -25,7 +25,7 @@ SPECS = {
     "long": {"adjectives": (1, 5), "sentences": (2, 12), "topics": 12, "genders": 2},
     "clauses": {"clauses": 2, "passive": 0.5, "depth": 4, "task": "answered"},
     "agreement": {"task": "agreement", "clauses": 2, "depth": 4},
-    "answers": {"task": "agreement", "sentences": (2, 5), "sentence_votes": 9},
+    "sentence votes": {"task": "agreement", "sentences": (2, 5), "sentence_votes": 9},
     "alone": {"task": "agreement", "sentences": (1, 1), "adjectives": (1, 1)},
     "tiny": {"stems": 1, "topics": 3, "sentences": (1, 3), "adjectives": (1, 1)},
 }
@@ -337,6 +337,7 @@ def test_every_parameter_has_an_effect(options):
         ({"crossing": float("nan")}, "crossing\n  Input should be"),
         ({"task": "leaf"}, "task\n  Input should be 'root', 'answered', 'chain' or 'agreement'"),
         ({"task": "agreement", "classes": 3}, "classes: the task agreement has 2, most arcs agree or do not, not 3"),
+        ({"sentence_votes": 2}, "sentence_votes: for the task agreement; with root, expected 1"),
         ({"task": "agreement", "stems": 3}, "stems: the task agreement needs an even number, not 3"),
         ({"task": "agreement", "topics": 9}, "topics: the task agreement needs an even number, not 9"),
         ({"sentences": (7, 5)}, r"sentences\n.*the least and the most, from 1 up, as in \[1, 2\], not \[7, 5\]"),

@@ -157,7 +157,9 @@ def test_padding_is_invisible(kind: str, gated: bool) -> None:
 
 
 @every_attention
-@pytest.mark.parametrize("options", [{}, {"activation": "leaky_relu"}, {"gated": True}, {"activation": "product"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"activation": "leaky_relu"}, {"gated": True}, {"activation": "product"}], ids=str
+)
 def test_gradients(kind: str, options: dict[str, Any]) -> None:
     attention = layer(kind, **options)
     names, parameters = zip(*attention.named_parameters(), strict=True)

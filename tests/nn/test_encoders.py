@@ -5,9 +5,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 
-from treetext.nn import BiLSTM, Feedforward, Linear
+from treetext.nn import Affine, BiLSTM, Feedforward
 
-every_encoder = pytest.mark.parametrize("kind", [BiLSTM, Feedforward, Linear])
+every_encoder = pytest.mark.parametrize("kind", [BiLSTM, Feedforward, Affine])
 D, K, S = 4, 3, 2
 
 
@@ -45,13 +45,13 @@ def _by_cells(lstm: nn.LSTM, x: Tensor) -> Tensor:
     return torch.stack(out)
 
 
-@pytest.mark.parametrize("kind", [Feedforward, Linear])
+@pytest.mark.parametrize("kind", [Feedforward, Affine])
 def test_feedforward_by_words(kind: type[Feedforward]) -> None:
     encoder = kind(D, K, S)
     x = vectors(2, 5, D)
     found = encoder(x, torch.tensor([5, 2]))
     y = x @ encoder.layer.weight.T + encoder.layer.bias
-    y = y if kind is Linear else torch.tanh(y)
+    y = y if kind is Affine else torch.tanh(y)
     torch.testing.assert_close(found.semantic, y[..., : 2 * K])
     torch.testing.assert_close(found.structure, y[..., 2 * K :])
 

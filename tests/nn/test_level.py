@@ -139,7 +139,7 @@ def test_inference_mode() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"encoder": "gru"}, "encoder: expected one of bilstm, feedforward, linear, got 'gru'"),
+        ({"encoder": "gru"}, "encoder: expected one of bilstm, feedforward, affine, got 'gru'"),
         ({"attention": "full"}, "attention: expected one of none, simple, projective, nonprojective, got 'full'"),
         ({"pooling": "min"}, "pooling: expected one of max, mean, sum, root, got 'min'"),
     ],

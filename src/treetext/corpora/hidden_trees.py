@@ -74,6 +74,8 @@ class HiddenTrees(BaseModel):
             for name in ("stems", "topics"):  # so that each word has an opposite
                 if getattr(self, name) % 2:
                     raise ValueError(f"{name}: the task agreement needs an even number, not {getattr(self, name)}")
+        elif self.sentence_votes > 1:
+            raise ValueError(f"sentence_votes: for the task agreement; with {self.task}, expected 1")
         if self.task == "answered" and fewest == 1:
             raise ValueError("sentences: the task answered needs at least 2, not 1")
         if self.topics < most:

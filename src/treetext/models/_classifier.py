@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float, Float32
 from torch import Tensor, nn
 
-from treetext.models._forms import Forms
 from treetext.models._results import Parsed, ParsedSentence, Prediction, Weights
 from treetext.models._settings import ModelSettings
 from treetext.nn import Chunks, Composed, Dropout, Level
@@ -73,7 +72,6 @@ class Classifier(nn.Module):
             if vectors is not None:
                 self.embedding.weight.copy_(torch.from_numpy(vectors))
             self.embedding.weight[PAD] = 0
-        self.word_forms = self._forms("words", 1.0)
 
     @abstractmethod
     def score(self, batch: Any, words: list[Composed] | None = None) -> Scored:
@@ -81,17 +79,7 @@ class Classifier(nn.Module):
 
     def words_in_context(self, batch: Any) -> list[Composed]:
         """What each chunk of sentences becomes."""
-        structure = None
-        if self.word_forms:
-            structure = torch.tanh(self.word_forms(torch.cat([ids.flatten() for ids in batch.sentences.words])))
-        return self.words.compose(*self.embedded(batch.sentences), structure)
-
-    def _forms(self, level: str, deviation: float) -> Forms | None:
-        """Where the structure vectors of a level come from, if not from its encoder."""
-        source = getattr(self.settings, level).structure_from
-        if source == "encoder":
-            return None
-        return Forms(self.vocabulary, 2 * self.settings.structure, source, deviation)
+        return self.words.compose(*self.embedded(batch.sentences))
 
     @staticmethod
     @abstractmethod

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
@@ -36,7 +36,6 @@ class DocumentClassifier(Classifier):
         super().__init__(settings, *args, **options)
         self.words = Level(settings.embedding, **settings.level("words"))
         self.sentences = Level(self.words.size, **settings.level("sentences"))
-        self.sentence_forms = self._forms("sentences", 0.2)  # of a sentence, those of its words are added
         sizes = [self.sentences.size] + [settings.hidden] * settings.layers
         layers: list[nn.Module] = [Dropout(settings.dropout)]
         for size in sizes[:-1]:
@@ -49,18 +48,10 @@ class DocumentClassifier(Classifier):
         vectors = torch.cat([chunk.vectors for chunk in words])
         # The gradient of an embedding takes less time than that of indexing.
         gathered = embedding(torch.cat([which.T.flatten() for which in batch.groups]), vectors)
-        grouped = Chunks.of([which.shape for which in batch.groups], batch.counts)
-        sentences = self.sentences.compose(gathered, grouped, self._sentence_structure(batch))
+        sentences = self.sentences.compose(gathered, Chunks.of([which.shape for which in batch.groups], batch.counts))
         documents = torch.cat([group.vectors for group in sentences])
         documents = documents.index_select(0, batch.order)
         return Scored(self.classifier(documents), words, sentences)
-
-    def _sentence_structure(self, batch: Documents) -> Float[Tensor, "p s"] | None:
-        """Of all groups, if not from the encoder: what the words of a sentence have by themselves, added up."""
-        if not self.sentence_forms:
-            return None
-        sums = torch.cat([self.sentence_forms(ids).sum(1) for ids in batch.sentences.words])
-        return embedding(torch.cat([which.flatten() for which in batch.groups]), torch.tanh(sums))
 
     @staticmethod
     def batch(sentences: Batch) -> Documents:

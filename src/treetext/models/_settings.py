@@ -17,10 +17,7 @@ class LevelSettings(Settings):
     """How the words of a sentence, or the sentences of a document, become one vector."""
 
     attention: Literal["none", "simple", "projective", "nonprojective"] = "nonprojective"
-    encoder: Literal["bilstm", "feedforward", "linear"] = "bilstm"
-    structure_from: Literal["encoder", "words", "endings"] = Field(
-        "encoder", description="what trees may depend on; other than encoder: whole words or their endings, by a table"
-    )
+    encoder: Literal["bilstm", "feedforward", "affine"] = "bilstm"
     pooling: Literal["max", "mean", "sum", "root"] = Field("max", description="root weighs by the root marginals")
     children: bool = Field(True, description="gather from children too, not from parents only")
     activation: Literal["tanh", "leaky_relu", "product"] = Field(
@@ -36,8 +33,6 @@ class LevelSettings(Settings):
             raise ValueError(f"pooling: root needs trees (projective or nonprojective), not attention {self.attention}")
         if self.gated and self.activation == "product":
             raise ValueError("gated: not with the activation product, which adds by itself; expected false")
-        if self.structure_from != "encoder" and self.attention == "none":
-            raise ValueError(f"structure_from: {self.structure_from} is for attention; got attention none")
         return self
 
 
@@ -65,9 +60,7 @@ class ModelSettings(Settings):
 
     def level(self, name: str) -> dict[str, Any]:
         """The arguments of a `treetext.nn.Level`, but for the size of its inputs."""
-        options = getattr(self, name).model_dump()
-        own = options.pop("structure_from") == "encoder"
-        return {"semantic": self.semantic, "structure": self.structure, "own_structure": own, **options}
+        return {"semantic": self.semantic, "structure": self.structure, **getattr(self, name).model_dump()}
 
 
 class DocumentSettings(ModelSettings):

@@ -17,12 +17,10 @@ def shrink(model: M, words: int) -> M:
     if not 2 < words <= most:
         raise ValueError(f"words: expected 3 to {most}, as many as the vocabulary has, got {words}")
     weights = model.state_dict()
+    weights["embedding.weight"] = weights["embedding.weight"][:words]
     vocabulary = Vocabulary(model.vocabulary.words[:words])
     small = type(model)(
         model.settings, vocabulary, model.labels, model.tokenizer, prior=model.prior, about=dict(model.about)
     )
-    sizes = {name: len(parameter) for name, parameter in small.named_parameters()}
-    # Tables with a row for each word, or for each ending, have the rows of the words that are left first.
-    cut = {name: values[: sizes[name]] for name, values in weights.items()}
-    small.to(model.embedding.weight).load_state_dict(cut)
+    small.to(model.embedding.weight).load_state_dict(weights)
     return small.eval()

@@ -7,7 +7,7 @@ What stands past the length has no influence on anything real; what comes out th
 from treetext.nn._attention import KINDS, Attended, Attention, Replacement, replaced_marginals
 from treetext.nn._chunks import Chunks
 from treetext.nn._dropout import Dropout
-from treetext.nn._encoders import BiLSTM, Encoded, Feedforward, Linear
+from treetext.nn._encoders import Affine, BiLSTM, Encoded, Feedforward
 from treetext.nn._level import ENCODERS, Composed, Level
 from treetext.nn._pooling import POOLINGS, pool
 
@@ -15,6 +15,7 @@ __all__ = [
     "ENCODERS",
     "KINDS",
     "POOLINGS",
+    "Affine",
     "Attended",
     "Attention",
     "BiLSTM",
@@ -24,7 +25,6 @@ __all__ = [
     "Encoded",
     "Feedforward",
     "Level",
-    "Linear",
     "Replacement",
     "pool",
     "replaced_marginals",

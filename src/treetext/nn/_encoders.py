@@ -100,7 +100,7 @@ class Feedforward(nn.Module):
         return torch.tanh(self.layer(x))
 
 
-class Linear(Feedforward):
+class Affine(Feedforward):
     """The same without the tanh: of what was added up before, no two parts meet here."""
 
     def _mapped(self, x: Tensor) -> Tensor:

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from treetext.nn._attention import KINDS, TREES, Attention
 from treetext.nn._checks import check_choice, check_vectors
 from treetext.nn._chunks import Chunks
-from treetext.nn._encoders import BiLSTM, Feedforward, Linear
+from treetext.nn._encoders import Affine, BiLSTM, Feedforward
 from treetext.nn._pooling import POOLINGS, pool_real
 from treetext.trees import Marginals, TreeDistribution
 
-ENCODERS: dict[str, type[BiLSTM | Feedforward]] = {"bilstm": BiLSTM, "feedforward": Feedforward, "linear": Linear}
+ENCODERS: dict[str, type[BiLSTM | Feedforward]] = {"bilstm": BiLSTM, "feedforward": Feedforward, "affine": Affine}
 
 
 class Composed(NamedTuple):
@@ -27,9 +27,6 @@ class Composed(NamedTuple):
 
 class Level(nn.Module):
     """Encode, attend and pool. `size` is that of the vectors that come out: twice the semantic size, as of a `BiLSTM`.
-
-    With ``own_structure=False``, the encoder makes semantic vectors alone, and structure vectors (twice the structure
-    size) are to be given.
 
     >>> import torch
     >>> sentences = Level(inputs=5, semantic=3, structure=2)
@@ -52,7 +49,6 @@ class Level(nn.Module):
         single_root: bool = True,
         temperature: float = 1.0,
         gated: bool = False,
-        own_structure: bool = True,
     ) -> None:
         super().__init__()
         check_choice("encoder", encoder, tuple(ENCODERS))
@@ -61,11 +57,11 @@ class Level(nn.Module):
         if pooling == "root" and attention not in TREES:
             raise ValueError(f"pooling: root needs trees ({' or '.join(TREES)}), got attention {attention!r}")
         self.pooling = pooling
-        self.encoder = ENCODERS[encoder](inputs, semantic, structure if own_structure else 0)
-        self.size, self.own_structure = self.encoder.semantic, own_structure
+        self.encoder = ENCODERS[encoder](inputs, semantic, structure)
+        self.size = self.encoder.semantic
         self.attention = Attention(
             self.encoder.semantic,
-            2 * structure,
+            self.encoder.structure,
             attention,
             children=children,
             activation=activation,
@@ -74,34 +70,17 @@ class Level(nn.Module):
             gated=gated,
         )
 
-    def forward(
-        self,
-        x: Float[Tensor, "b n d"],
-        lengths: Int[Tensor, "b"] | None = None,
-        structure: Float[Tensor, "b n s"] | None = None,
-    ) -> Composed:
+    def forward(self, x: Float[Tensor, "b n d"], lengths: Int[Tensor, "b"] | None = None) -> Composed:
         """A vector for each sequence, each word in its context, and the marginals."""
         check_vectors("x", x, self.encoder.inputs)
-        if (structure is None) != self.own_structure:
-            expected = "none: the encoder makes them" if self.own_structure else "structure vectors"
-            raise ValueError(f"structure: expected {expected}, got {'none' if structure is None else 'some'}")
-        if structure is not None:
-            check_vectors("structure", structure, self.attention.structure, like=x)
-            structure = structure.flatten(0, 1)
         chunks = Chunks.of([x.shape[:2]], [lengths])
-        return self.compose(x.transpose(0, 1).flatten(0, 1), chunks, structure)[0]
+        return self.compose(x.transpose(0, 1).flatten(0, 1), chunks)[0]
 
-    def compose(
-        self, x: Float[Tensor, "p d"], chunks: Chunks, structure: Float[Tensor, "p s"] | None = None
-    ) -> list[Composed]:
-        """The same for several chunks at once, from a flat matrix in the time order: fewer and larger operations.
-
-        That of the structure, if any, is in the other order.
-        """
-        semantic, own = self.encoder.encode(x, chunks)
-        attended_chunks = self.attention.attend(semantic, own if structure is None else structure, chunks)
+    def compose(self, x: Float[Tensor, "p d"], chunks: Chunks) -> list[Composed]:
+        """The same for several chunks at once, from a flat matrix in the time order: fewer and larger operations."""
+        semantic, structure = self.encoder.encode(x, chunks)
         composed = []
-        for attended, real in zip(attended_chunks, chunks.real, strict=True):
+        for attended, real in zip(self.attention.attend(semantic, structure, chunks), chunks.real, strict=True):
             roots = attended.marginals.roots if attended.marginals else None
             composed.append(Composed(pool_real(attended.vectors, real, self.pooling, roots), *attended))
         return composed
