@@ -16,6 +16,7 @@ K, S = 5, 3
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_attention = pytest.mark.parametrize("kind", ["simple", "projective", "nonprojective"])
+every_update = pytest.mark.parametrize("options", [{}, {"gated": True}, {"activation": "product"}], ids=str)
 every_tree = pytest.mark.parametrize("kind", list(TREES))
 
 
@@ -129,9 +130,9 @@ def test_a_gate_is_shut_at_first(kind: str) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("gated", [False, True])
-def test_padding_is_invisible(kind: str, gated: bool) -> None:
-    attention = layer(kind, torch.float32, gated=gated)
+@every_update
+def test_padding_is_invisible(kind: str, options: dict[str, Any]) -> None:
+    attention = layer(kind, torch.float32, **options)
     e, d = vectors(3, 9, K, dtype=torch.float32), vectors(3, 9, S, seed=1, dtype=torch.float32)
     lengths = torch.tensor([9, 4, 1])
     results = []
@@ -198,6 +199,8 @@ def test_parameters() -> None:
     assert shapes["projective"] == shapes["nonprojective"] == scoring | root | {"combine.weight": (K, 3 * K)}
     assert Attention(K, S, children=False).combine.weight.shape == (K, 2 * K)
     assert Attention(K, S, gated=True).gate.shape == (K,)
+    product = Attention(K, S, activation="product")
+    assert (product.own.weight.shape, product.combine.weight.shape) == ((K, K), (K, 2 * K))
 
 
 @every_kind
@@ -242,9 +245,9 @@ def test_temperature_sharpens(kind: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("gated", [False, True])
-def test_half_precision(kind: str, dtype: torch.dtype, gated: bool) -> None:
-    attention = layer(kind, torch.float32, gated=gated)
+@every_update
+def test_half_precision(kind: str, dtype: torch.dtype, options: dict[str, Any]) -> None:
+    attention = layer(kind, torch.float32, **options)
     e, d = vectors(2, 4, K, dtype=torch.float32), vectors(2, 4, S, seed=1, dtype=torch.float32)
     lengths = torch.tensor([4, 2])
     full = attention(e, d, lengths).vectors

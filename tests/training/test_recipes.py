@@ -155,6 +155,8 @@ def test_a_key_like_no_other():
         ("model.structure", 0, "structure: attention nonprojective of words needs structure vectors"),
         ("model.task", "pairs", "model.layers: unknown; expected one of aggregation, dropout, "),
         ("model.task", "trees", "model: "),
+        ("vocabulary.vectors", "", "vocabulary.vectors: String should have at least 1 character; got ''"),
+        ("model.words", {"gated": True, "activation": "product"}, "gated: not with the activation product"),
         ("seed", -1, "seed: Input should be greater than or equal to 0"),
         ("model", 5, "model: "),
         ("model.hidden.size", 5, "hidden is a value, not a section"),

@@ -23,7 +23,9 @@ class Vocabulary(Settings):
     """Which words a model knows, and where their vectors start."""
 
     min_count: int = Field(6, ge=1, description="how often a word must occur in the training data")
-    vectors: str = Field("word2vec", description="word2vec (trained on train and dev), random, or a file of vectors")
+    vectors: str = Field(
+        "word2vec", min_length=1, description="word2vec (trained on train and dev), random, or a file of vectors"
+    )
     deviation: float | None = Field(None, gt=0, description="to scale vectors to, or to draw random ones with")
     skip_gram: bool = Field(False, description="for word2vec, instead of CBOW")
     window: int = Field(5, ge=1, description="for word2vec")
