@@ -91,10 +91,10 @@ OPTIONS = {
     "option-answered-entropy": "The same, from parents only, flat trees rewarded at first",
     "option-alone": "20,000 documents of one sentence, one adjective a noun, start × 10, mean pooling, no layers after",
     "option-agreement": "The same, with the task `agreement`, to which all arcs but one count, and two more epochs",
-    "option-votes": "A: 40,000 documents, task `agreement`, arcs of sentences count three times; sums pooled",
+    "option-votes": "A: 40,000 documents, task `agreement`, arcs of sentences count three times; means pooled",
     "option-votes-none": "A, no attention",
     "option-votes-simple": "A, simple attention",
-    "option-products": "B: as A, but words and sentences meet along arcs alone, 16 numbers, flat trees first",
+    "option-products": "B: as A, but words and sentences meet along arcs alone; 16 numbers, sums, flat trees first",
     "option-products-tanh": "B, but with tanh layers, where words meet without arcs, too",
     "option-products-entropy": "B, but flat trees not rewarded",
 }
