@@ -54,8 +54,10 @@ def reproduce(
     wanted = TABLES if "all" in tables else list(dict.fromkeys(tables))
     where = Path(data or os.environ.get("TREETEXT_DATA") or "data")
     places = Places(where, results, models, parse_overrides(settings or []), shipped)
-    runs = [run for name in wanted if name in RUNS for run in RUNS[name].runs()]
-    runs = [run for run in runs if run.recipe.startswith(only or "") and run.seed <= (seeds or run.seed)]
+    planned = [run for name in wanted if name in RUNS for run in RUNS[name].runs()]
+    runs = [run for run in planned if run.recipe.startswith(only or "") and run.seed <= (seeds or run.seed)]
+    if planned and not runs:
+        refuse(f"--only {only}: no run of {', '.join(wanted)} starts so; --list without --only names all")
     if dry:
         for run in runs:
             found = result_of(run, places)
