@@ -42,6 +42,8 @@ def test_sentence_arcs_are_those_of_displacy():
     assert [text.split() for text in texts(drawing)] == [
         ["the"], ["old"], ["dog"], ["sleeps", "root"], ["0.50"], ["1.00"], ["0.90"]
     ]  # fmt: skip
+    shifts = [node.get("dy") for node in drawing.iter(f"{S}text") if node.find(f"{S}textPath") is not None]
+    assert shifts == ["-0.2em"] * 3, "above its arc, where there is room for letters"
     assert sentence_svg(WORDS, TREE, WEIGHTS) == sentence_svg(WORDS, TREE, WEIGHTS)
     assert sentence_svg(WORDS, TREE) != sentence_svg(WORDS[::-1], TREE)
 

@@ -20,6 +20,8 @@ ROW, LETTER = 30, 8.4  # the height of a sentence, and about the width of a lett
 MOST = 320  # room for arcs
 MOST_ASIDE = 12  # from where an arc ends to the middle of its word
 SHADE = 0.55  # of a certain cell in a heat map: its number can still be read
+DISPLACY_LABEL = 'dy="1.25em" style="font-size: 0.8em; letter-spacing: 1px"'
+LABEL = 'dy="-0.2em" style="font-size: 0.75em"'  # above its arc: below a short one, letters would overlap
 
 
 def sentence_arcs(words: Sequence[str], tree: Tree, weights: Weights | None = None) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def arcs_svg(sentence: Mapping[str, Any]) -> str:
              "font": FONT, "color": INK, "bg": PAPER}  # fmt: skip
     drawn = Renderer(looks).render([{"words": words, "arcs": arcs, "settings": {"direction": direction}}]).strip()
     # Few browsers know the other side: there, labels would stand on their heads. So all lines go to the right.
-    drawn = drawn.replace('side="right"', 'side="left"')
+    drawn = drawn.replace('side="right"', 'side="left"').replace(DISPLACY_LABEL, LABEL)
     # displaCy names its arrows by chance; the same sentence shall give the same file.
     name = hashlib.sha256(repr((words, arcs)).encode()).hexdigest()[:32]
     drawn = re.sub(r"(id=\"|#arrow-|arrow-)[0-9a-f]{32}-0", rf"\g<1>{name}-0", drawn)
@@ -188,13 +190,12 @@ def _levels(arcs: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int, str], int
 
 
 def _tightened(drawn: str, empty: int) -> str:
-    """A compact drawing of displaCy without what is empty above it, and with labels between lines, not across."""
+    """A compact drawing of displaCy without what is empty above it."""
     size = re.search(r'width="(\d+)" height="([\d.]+)"', drawn)
     assert size  # displaCy's
     width, height = size[1], f"{float(size[2]) - empty:g}"
     drawn = drawn.replace(size[0], f'width="{width}" height="{height}" viewBox="0 {empty} {width} {height}"', 1)
-    drawn = drawn.replace(f"height: {size[2]}px", f"height: {height}px", 1)
-    return drawn.replace('<text dy="1.25em"', '<text dy="-0.2em"')
+    return drawn.replace(f"height: {size[2]}px", f"height: {height}px", 1)
 
 
 def _distance(words: Sequence[str]) -> int:
