@@ -1,10 +1,17 @@
 """Corpora made ready: the cache, classes, batches."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
 
+import treetext
 from tests.training.small import reviews, tiny, write_table
 from treetext.corpora import Data
 from treetext.models import DocumentClassifier
@@ -49,6 +56,22 @@ def test_the_cache_is_used(cached, tmp_path):
     assert opened(data.model_copy(update={"lowercase": False}))[1] == 17
     assert opened(data.model_copy(update={"seed": 5}))[1] == 0, "another split of the same texts"
     assert len(list(cached.glob("*.arrow"))) == 3
+
+
+def test_the_cache_of_other_code_is_not_used(cached, tmp_path):
+    """Generated texts are those of the generator at hand."""
+    shutil.copytree(Path(treetext.__file__).parent, tmp_path / "treetext", ignore=shutil.ignore_patterns("shipped"))
+    program = (
+        "from treetext.corpora import Data; from treetext.training import open_corpus\n"
+        "open_corpus(Data(format='hidden-trees', hidden_trees={'train': 9, 'dev': 9, 'test': 9}))"
+    )
+    command, environment = [sys.executable, "-c", program], {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for files in (1, 1, 2):
+        if files == 2:
+            with (tmp_path / "treetext" / "corpora" / "hidden_trees.py").open("a") as generator:
+                generator.write("# another version\n")
+        subprocess.run(command, env=environment, check=True)
+        assert len(list(cached.glob("*.arrow"))) == files
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-100], lambda b: b[: len(b) // 2], lambda _: b"", lambda _: b"x" * 99])

@@ -1,10 +1,13 @@
 """A corpus made ready for a model: encoded once and kept, split, with its vocabulary, its classes and its vectors."""
 
+import functools
+import hashlib
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import numpy as np
 from jaxtyping import Float32, Int
 from platformdirs import user_cache_path
 
+from treetext import corpora, text
 from treetext.corpora import Data, fingerprint, read, split_rows
 from treetext.text import UNK, BadInput, Batch, Encoded, Tokenizer, Vocabulary, batch, encode, read_vectors, word2vec
 from treetext.training import _recipe
@@ -121,9 +125,9 @@ class Batches:
 
 
 def open_corpus(data: Data, progress: Progress | None = None, labels: bool = True) -> Corpus:
-    """Read, tokenise and encode a corpus; what was encoded before is taken from the cache."""
+    """Read, tokenise and encode a corpus; what was encoded before, by the same code, is taken from the cache."""
     key, notes = fingerprint(data), list[str]()
-    path = cache() / f"{key if labels else 'unlabelled-' + key}.arrow"
+    path = cache() / f"{key if labels else 'unlabelled-' + key}-{_code()}.arrow"
     note_path = path.with_suffix(".txt")  # written last, so that it says that all is there
     encoded = _opened(path) if note_path.exists() else None
     if encoded is None:
@@ -141,6 +145,16 @@ def cache() -> Path:
     path = Path(os.environ.get("TREETEXT_CACHE") or user_cache_path("treetext"))
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+@functools.cache
+def _code() -> str:
+    """A hash of what reads, generates, tokenises and encodes texts: another version of it may do so otherwise."""
+    files = sorted(file for package in (corpora, text) for file in Path(package.__path__[0]).glob("*.py"))
+    found = hashlib.sha256(version("spacy").encode())
+    for file in files:
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def _opened(path: Path) -> Encoded | None:
