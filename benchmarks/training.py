@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from treetext.corpora.hidden_trees import HiddenTrees, generate
 from treetext.models import DocumentClassifier, DocumentSettings
 from treetext.nn import Chunks
 from treetext.text import Batch, Encoded, Example, Tokenizer, Vocabulary, batch, encode
@@ -268,7 +269,12 @@ def print_encoding() -> None:
         rows: list[tuple[object, ...]] = [("text", "words/s", "wanted")]
         tokenised = list(texts(10_000))
         raw = [(split, e._replace(text=". ".join(" ".join(s) for s in e.text))) for split, e in tokenised[:2000]]
-        for name, examples, wanted in (("tokenised", tokenised, "≥ 500,000"), ("raw, English rules", raw, "")):
+        sources: list[tuple[str, Iterable[tuple[str, Example]], str]] = [
+            ("tokenised", tokenised, "≥ 500,000"),
+            ("raw, English rules", raw, ""),
+            ("hidden trees, generated on the way", generate(HiddenTrees(train=5000, dev=0, test=0)), "≥ 33,000"),
+        ]
+        for name, examples, wanted in sources:
             start = time.perf_counter()
             encoded = encode(examples, Tokenizer(), Path(folder, "corpus.arrow"))
             taken = time.perf_counter() - start
