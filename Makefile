@@ -5,7 +5,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python -m
 INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help setup demo demo-debates test test-slow docs browser
+.PHONY: help setup demo demo-debates test test-slow docs tools
 .PHONY: bench bench-training bench-analysis bench-serving format clean
 
 help:  ## list these targets
@@ -34,10 +34,10 @@ docs: setup  ## build the documentation, strictly, into site/
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
 	@echo "To read it, open in a browser: site/index.html"
 
-browser:  ## install the browser that tests look at pages with: Debian's chromium, by apt-get, as root
-	@echo "Installing Debian's chromium by apt-get. Without a browser, the tests of pages are skipped."
+tools:  ## install what tests look at pages and graphs with: Debian's chromium and graphviz, by apt-get, as root
+	@echo "Installing Debian's chromium and graphviz by apt-get. Without them, the tests of pages and graphs are skipped."
 	apt-get update
-	apt-get install --yes chromium
+	apt-get install --yes chromium graphviz
 
 bench: .venv/bench  ## compare accuracy, speed and memory with other libraries, into docs/benchmarks.md
 	.venv/bin/python benchmarks/trees.py | tee docs/benchmarks.md

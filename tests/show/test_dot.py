@@ -29,7 +29,7 @@ def test_without_trees_or_words():
     assert "->" not in to_dot(parsed([]))
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="no GraphViz here; on Debian: apt-get install graphviz")
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no GraphViz here; make tools installs Debian's")
 def test_graphviz_reads_it():
     done = subprocess.run(["dot", "-Tsvg"], input=to_dot(parsed(NASTY)).encode(), capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr

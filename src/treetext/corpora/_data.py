@@ -130,7 +130,8 @@ def read(data: Data, notes: list[str] | None = None, labels: bool = True) -> Ite
 def fingerprint(data: Data) -> str:
     """A hash of what `read` gives: of the bytes of all files, and of the settings that bear on text and labels.
 
-    It is the same wherever the files are, and however they are split afterwards.
+    It is the same wherever the files are, and however they are split afterwards. Of generated texts, it is a hash of
+    the settings: another version of treetext may make other texts of them.
     """
     names = {"format", "subset", "text", "second", "label", "delimiter", "quoting", "classes"}
     names |= {"language", "lowercase", "tokenized"}
