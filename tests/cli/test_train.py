@@ -174,7 +174,7 @@ def test_model_that_is_there_is_not_replaced_unless_told(model, tmp_path):
     shutil.copytree(model, out)
     before = (out / WEIGHTS).read_bytes()
     training = ["train", "hidden-trees/both", "--out", out, "--seed", 5, *SETTINGS]
-    assert f"{out}: already holds a model" in refusal(*training)
+    assert f"{out}: already holds a model; expected another directory, or --replace" in refusal(*training)
     assert (out / WEIGHTS).read_bytes() == before
     invoke(*training, "--replace")
     assert (out / WEIGHTS).read_bytes() != before

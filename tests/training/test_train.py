@@ -33,7 +33,8 @@ def child(recipe, out, devices=1):
     script = out.with_name("child.py")
     script.write_text("if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in CHILD.splitlines()))
     arguments = [sys.executable, str(script), str(path), str(out), str(devices)]
-    return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    env = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}  # on which results depend
+    return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=env)
 
 
 @pytest.fixture(scope="module")

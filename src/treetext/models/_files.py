@@ -84,7 +84,7 @@ def check_free(directory: Path, replace: bool) -> None:
     if directory.exists() and not directory.is_dir():
         raise BadInput(f"{directory}: a file; expected a directory, or a name for a new one")
     if (directory / CONFIG).exists() and not replace:
-        raise BadInput(f"{directory}: already holds a model; expected another directory, or leave to replace it")
+        raise BadInput(f"{directory}: already holds a model; expected another directory, or --replace (replace=True)")
 
 
 def load_model(name: str | Path) -> Classifier:
