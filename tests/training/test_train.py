@@ -1,7 +1,6 @@
 """Whole trainings: what comes out, that it comes out again, and that a pause makes no difference."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -33,8 +32,7 @@ def child(recipe, out, devices=1):
     script = out.with_name("child.py")
     script.write_text("if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in CHILD.splitlines()))
     arguments = [sys.executable, str(script), str(path), str(out), str(devices)]
-    env = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}  # on which results depend
-    return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=env)
+    return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.fixture(scope="module")
