@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -69,13 +70,17 @@ class Recipe(Settings):
         return self
 
 
-def load_recipe(source: "str | Path | Recipe", overrides: Mapping[str, Any] | None = None) -> Recipe:
-    """A recipe of the package by its name, from a TOML (or JSON) file, or as it is; with some values replaced.
+def load_recipe(
+    source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None
+) -> Recipe:
+    """A recipe of the package by its name, from a TOML (or JSON) file, of values, or as it is; some values replaced.
 
     `overrides` maps dotted keys to values: ``{"model.hidden": 125}``.
     """
     if isinstance(source, Recipe):
         where, values = source.name, source.model_dump(mode="json", exclude_unset=True)
+    elif isinstance(source, Mapping):
+        where, values = str(source.get("name", "recipe")), deepcopy(dict(source))
     else:
         where, values = str(source), _read(str(source))
     for key, value in (overrides or {}).items():
