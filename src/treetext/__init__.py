@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from treetext.models import DocumentClassifier, PairClassifier, load_model
+    from treetext.models import load_model, push_to_hub, save_model
     from treetext.training import train
 
-__all__ = ["DocumentClassifier", "PairClassifier", "__version__", "load_model", "train"]
+__all__ = ["__version__", "load_model", "push_to_hub", "save_model", "train"]
 
 
 def __getattr__(name: str) -> Any:

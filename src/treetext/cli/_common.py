@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from traceback import walk_tb
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from treetext import analysis
-    from treetext.models import Classifier
+    from treetext.models import Model
     from treetext.training import Recipe
 
 MODEL = "The directory of a model, the name of one that ships (as debates), or of one on the hub."
@@ -39,7 +38,6 @@ DataSetOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-TABLES = ("csv", "tsv", "jsonl", "parquet")
 UsageError: Any = typer.BadParameter.__mro__[1]  # typer's own or, in older versions, click's
 
 
@@ -70,8 +68,10 @@ class Commands(TyperGroup):
             room = "is there room where the model and the cache of corpora (TREETEXT_CACHE) go?"
             refuse(f"{error.filename}: {problem}" if error.filename is not None else f"{problem}; {room}")
         except ValueError as error:
-            if not _is_ours(error):
-                raise
+            from treetext.data import BadInput
+
+            if not isinstance(error, BadInput):
+                raise  # a mistake of ours, to be seen in full
             refuse(error)
         except KeyboardInterrupt:
             stop("stopped")
@@ -102,77 +102,81 @@ def load(
     option: str = "--data",
 ) -> "Recipe":
     """A recipe with the data and the settings of the options; the ending of a file says which kind of table it is."""
-    from treetext.text import BadInput
+    from treetext.data import BadInput, file_format, readers
     from treetext.training import load_recipe, parse_overrides
 
     overrides = {**(more or {}), **parse_overrides(settings or [])}
+    name = source if isinstance(source, str) else source.name
+    ending = file_format(data) if data else None
+    generated, placed = _places(source, overrides)
     if data is None:
-        try:
-            return load_recipe(source, overrides)
-        except BadInput as error:
-            raise BadInput(f"{error}; give it with {option}" if ": data: path: " in str(error) else error) from None
-    ending = file_format(data)
-    try:
-        recipe = load_recipe(
-            source, {**overrides, **dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
-        )
-    except BadInput as error:  # where a corpus is no files, other files take another format
-        raise BadInput(
-            f"{error}, or --set data.format={ending or 'csv'}" if ": data: path: " in str(error) else error
-        ) from None
-    found = recipe.data.format
-    if ending in (None, found) or "data.format" in overrides or (found, ending) == ("snli", "jsonl"):
+        if not generated and not placed:
+            raise BadInput(f"{name}: data.path: missing; expected the data by {option}")
+        return load_recipe(source, overrides)
+    if generated:  # other data take another format
+        expected = f"expected no {option}, or also --set data.format={ending or 'csv'}"
+        raise BadInput(f"{data}: {name} generates its texts; {expected}")
+    places = {**dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
+    recipe = load_recipe(source, {**overrides, **places})
+    reader = readers()[recipe.data.format]
+    if ending is None or "data.format" in overrides or reader.ending == readers()[ending].ending:
         return recipe
-    if found not in TABLES:
+    if file_format(f"any{reader.ending}") != recipe.data.format:
         raise BadInput(
-            f"{data}: {recipe.name} reads {found}; expected such data, a recipe for your own files as documents/both,"
-            f" or --set data.format={ending}"
+            f"{data}: {recipe.name} reads {recipe.data.format}; expected such data, a recipe for your own files such as"
+            f" {recipe.data.task.recipe}, or --set data.format={ending}"
         )
     return load_recipe(recipe, {"data.format": ending})
 
 
+def _places(source: "str | Recipe", overrides: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether a recipe generates its texts, and whether it says where its data are."""
+    from treetext.data import readers
+    from treetext.training import recipe_values
+
+    section = recipe_values(source, overrides).get("data")
+    values = section if isinstance(section, dict) else {}
+    reader = readers().get(str(values.get("format")))
+    if reader is None:  # refused with the rest of the recipe
+        return False, True
+    return reader.generated, any(values.get(place) for place in ("path", "train", "dev", "test"))
+
+
 def load_data(
-    model: "Classifier", data: str | None, settings: Sequence[str] | None, split: Split | None, option: str
+    model: "Model", data: str | None, settings: Sequence[str] | None, split: Split | None, option: str
 ) -> "Recipe":
-    """What to look at a model on: its own data or others, cut into words as its own."""
-    from treetext.corpora._data import ENDINGS
-    from treetext.text import BadInput
+    """The data for a model: its own or others, cut into words as its own."""
+    from treetext.data import BadInput
+    from treetext.data.readers.base import FileReader
     from treetext.training import load_recipe
 
     for setting in settings or []:
         if not setting.startswith("data."):
             raise BadInput(
-                f"--set {setting}: the model is as it is; expected a setting of the data, as in data.label=stars"
+                f"--set {setting}: a trained model cannot change; expected a setting of the data, as data.label=stars"
             )
-    base = _recipe(model)
-    if data is None and isinstance(base, str):
+    base = model_recipe(model)
+    if data is None and base is None:
         raise BadInput(f"the model does not say what it was trained on; expected {option}")
     if data is None and "shipped" in model.about:
         raise BadInput(f"{model.about['data']}: does not ship with the model; expected {option}")
     cut = model.tokenizer
     words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
-    found = load(base, data, settings, words, option)
-    if data and split is None and found.data.format in ENDINGS and Path(data).is_file():
-        return load_recipe(found, {"data.path": None, "data.test": data})
-    return found
+    recipe = load(base or model.task.recipe, data, settings, words, option)
+    if data and split is None and isinstance(recipe.data, FileReader) and Path(data).is_file():
+        return load_recipe(recipe, {"data.path": None, "data.test": data})
+    return recipe
 
 
-def _recipe(model: "Classifier") -> "Recipe | str":
-    """The recipe that a model was trained by or, where it has none that is valid, one for any file."""
-    from pydantic import ValidationError
-
-    from treetext.training import Recipe
+def model_recipe(model: "Model") -> "Recipe | None":
+    """The recipe that a model was trained by, where it has one that is valid."""
+    from treetext.data import BadInput
+    from treetext.training import load_recipe
 
     try:
-        return Recipe.model_validate(model.about.get("recipe"))
-    except ValidationError:
-        return "pairs/nonprojective" if model.settings.task == "pairs" else "documents/both"
-
-
-def file_format(path: str | Path) -> str | None:
-    """The kind of table that the ending of a file says, if it says one."""
-    ending = Path(path).name.removesuffix(".gz").rpartition(".")[2].lower()
-    return ending if ending in TABLES else None
+        return load_recipe(model.about.get("recipe") or {})
+    except BadInput:
+        return None
 
 
 class Bars:
@@ -301,9 +305,3 @@ def percent(share: float | None) -> str:
 def _cell(value: str | float | None) -> str:
     """Numbers with the digits that all of their kind have."""
     return "–" if value is None else value if isinstance(value, str) else f"{value:.2f}"
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether treetext raised it to refuse something; anything else is a mistake of ours, to be seen in full."""
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    return str(frame.f_globals.get("__name__")).startswith("treetext.")

@@ -11,11 +11,11 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetext.cli._common import MODEL, JsonOption, file_format, note, progress, refuse, show, show_json, written
+from treetext.cli._common import MODEL, JsonOption, model_recipe, note, progress, refuse, show, show_json, written
 from treetext.cli._common import table as new_table
 
 if TYPE_CHECKING:
-    from treetext.models import Classifier, Parsed, Prediction
+    from treetext.models import Model, Parsed, Prediction
 
 STDIN = Path("-")
 AT_ONCE = 256
@@ -49,7 +49,7 @@ class Decode(StrEnum):
     SCORES = "scores"
 
 
-Model = Annotated[str | None, typer.Argument(help=f"{MODEL} Not with --model.", show_default=False)]
+ModelOrFile = Annotated[str | None, typer.Argument(help=f"{MODEL} Not with --model.", show_default=False)]
 File = Annotated[
     Path | None,
     typer.Argument(help="A text a line, for pairs two with a tab in between; or a table. - is standard input."),
@@ -65,7 +65,7 @@ From = Annotated[
 
 
 def predict(
-    model: Model = None,
+    model: ModelOrFile = None,
     file: File = None,
     name: Name = None,
     text: Text = None,
@@ -83,7 +83,7 @@ def predict(
     chosen, source = _chosen(model, file, name)
     loaded = load_model(chosen)
     first = True
-    for texts, found in _stream(loaded, source, text, kind, loaded.predict):
+    for texts, found in _stream(loaded, source, text, kind, loaded.predict_tokens):
         if as_json or not sys.stdout.isatty():
             for prediction in found:
                 show_json(prediction._asdict())
@@ -93,7 +93,7 @@ def predict(
 
 
 def parse(
-    model: Model = None,
+    model: ModelOrFile = None,
     file: File = None,
     name: Name = None,
     text: Text = None,
@@ -112,18 +112,17 @@ def parse(
     In CoNLL-U, documents are numbered as they come; one without words has no sentence to print. In dot, the language of
     GraphViz, each document is a graph.
     """
-    from treetext.analysis import tree_levels
     from treetext.models import load_model
     from treetext.show import to_dot
 
     chosen, source = _chosen(model, file, name)
     loaded = load_model(chosen)
-    if not tree_levels(loaded):
-        note(f"{chosen}: a model without trees, so that nothing has a head")
+    if not loaded.levels_with_trees:
+        note(f"{chosen}: a model without trees: nothing has a head")
     output = output or (Output.DRAWING if out is None and sys.stdout.isatty() else Output.JSONL)
     number = 0
     with written(out) as stream:
-        for _, found in _stream(loaded, source, text, kind, lambda texts: loaded.parse(texts, decode.value)):
+        for _, found in _stream(loaded, source, text, kind, lambda documents: loaded.parse_tokens(documents, decode.value)):
             for parsed in found:
                 number += 1
                 if output == Output.DRAWING:
@@ -148,14 +147,14 @@ def _chosen(model: str | None, file: Path | None, name: str | None) -> tuple[str
 
 
 def _stream(
-    model: "Classifier",
+    model: "Model",
     file: Path,
     columns: list[str] | None,
     kind: Input | None,
-    run: Callable[[list[Any]], list[Any]],
+    run: Callable[[list[list[list[str]]]], list[Any]],
 ) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Some texts at a time, with what the model says of them."""
-    from treetext.text import BadInput
+    """Some texts at a time, with the results of the model."""
+    from treetext.data import BadInput
 
     notes: list[str] = []
     texts = _texts(model, file, columns, kind, notes)
@@ -165,12 +164,10 @@ def _stream(
     done = empty = 0
     with progress() as bars:
         while some := list(islice(texts, 1 if typed else AT_ONCE)):
-            tokens = [model.tokens(text) for text in some]
-            whole = [model.is_whole(len(sentences)) for sentences in tokens]
-            # Cut into words once; the model takes them as they are.
-            yield some, run([words if fit else text for text, words, fit in zip(some, tokens, whole, strict=True)])
+            documents = [model.tokens(text) for text in some]
+            yield some, run(documents)
             sys.stdout.flush()
-            done, empty = done + len(some), empty + whole.count(False)
+            done, empty = done + len(some), empty + sum(not model.is_whole(document) for document in documents)
             if not sys.stdout.isatty():
                 bars.more("texts", len(some))
     for line in notes:
@@ -183,57 +180,41 @@ def _stream(
 
 
 def _texts(
-    model: "Classifier", file: Path, columns: list[str] | None, kind: Input | None, notes: list[str]
+    model: "Model", file: Path, columns: list[str] | None, kind: Input | None, notes: list[str]
 ) -> Iterator[Any]:
-    """The texts of a file, whatever it is."""
-    from treetext.corpora import Data, read
-    from treetext.text import BadInput
+    """The texts of a file: a text a line, or a table."""
+    from treetext.data import BadInput, file_format, reader
 
-    pairs = model.settings.task == "pairs"
-    found = kind or (file_format(file) if file != STDIN else None) or Input.LINES
-    if found == Input.LINES:
+    source = kind or (file_format(file) if file != STDIN else None) or Input.LINES
+    if source == Input.LINES:
         if columns:
             raise BadInput(
                 f"--text {columns[0]}: {_name(file)} has no columns; expected --input csv, tsv, jsonl or parquet"
             )
-        yield from _lines(file, pairs)
+        yield from _lines(file, model)
         return
-    names = columns or _columns(model, pairs)
-    if len(names) != 1 + pairs:
-        raise BadInput(f"--text: {len(names)} columns; expected {'two, for pairs of sentences' if pairs else 'one'}")
+    names = columns or _columns(model)
+    if len(names) != len(model.task.columns):
+        raise BadInput(f"--text: {len(names)} columns; expected {len(model.task.columns)}, for {model.task}")
     path = "/dev/stdin" if file == STDIN else str(file)
-    data = Data(format=found, test=path, text=names[0], second=names[1] if pairs else None)
-    for _, example in read(data, notes, labels=False):
+    table = reader(str(source), test=path, **dict(zip(("text", "second"), names, strict=False)))
+    for _, example in table.read(notes, labels=False):
         yield example.text
 
 
-def _lines(file: Path, pairs: bool) -> Iterator[Any]:
-    from treetext.corpora._files import existing, lines, opened
-    from treetext.text import BadInput
+def _lines(file: Path, model: "Model") -> Iterator[Any]:
+    from treetext.data.readers.files import existing, lines, opened
 
     with nullcontext(sys.stdin.buffer) if file == STDIN else opened(existing(str(file))) as stream:
         for number, line in lines(stream, _name(file)):
             text = line.removesuffix("\n").removesuffix("\r")
-            if not pairs:
-                yield text
-                continue
-            sides = text.split("\t") if text.strip() else ["", ""]
-            if len(sides) != 2:
-                problem = f"{len(sides)} fields; expected two sentences with a tab in between"
-                raise BadInput(f"{_name(file)}, line {number}: {problem}")
-            yield sides
+            yield model.task.from_line(text, f"{_name(file)}, line {number}")
 
 
-def _columns(model: "Classifier", pairs: bool) -> list[str]:
+def _columns(model: "Model") -> list[str]:
     """The columns that the model was trained on, where it was a table."""
-    from treetext.corpora._data import TABLES
-
-    data = model.about.get("recipe", {}).get("data", {})
-    if data.get("format") in TABLES:
-        return [data["text"], *([data["second"]] if pairs else [])]
-    if data.get("format") == "snli":
-        return ["sentence1", "sentence2"]
-    return ["premise", "hypothesis"] if pairs else ["text"]
+    recipe = model_recipe(model)
+    return list(recipe.data.columns if recipe else model.task.columns)
 
 
 def _name(file: Path) -> str:

@@ -1,29 +1,37 @@
-"""Whole models: classifiers of documents and of sentence pairs that save, load, predict and parse."""
+"""Whole models: one file a system, a registry, save and load."""
 
-from treetext.models._classifier import Classifier, Scored, moved
-from treetext.models._documents import DocumentClassifier
-from treetext.models._files import load_model, shipped_models
-from treetext.models._pairs import PairClassifier
-from treetext.models._results import Parsed, ParsedSentence, Prediction, Weights
-from treetext.models._settings import AnySettings, DocumentSettings, LevelSettings, PairSettings, Settings
-from treetext.models._shrink import shrink
+from treetext.models.base import Model, Output, Ran, TreeKind
+from treetext.models.files import check_free, load_model, push_to_hub, save_model, shipped_models
+from treetext.models.registry import find_model, models
+from treetext.models.results import Decoding, Parsed, ParsedSentence, Prediction, Weights
+from treetext.models.settings import LevelSettings, ModelSettings
+from treetext.models.structured_documents import StructuredDocuments, StructuredDocumentsSettings
+from treetext.models.structured_pairs import StructuredPairs, StructuredPairsSettings
+from treetext.models.words import VocabularySettings, shrink
 
 __all__ = [
-    "AnySettings",
-    "Classifier",
-    "DocumentClassifier",
-    "DocumentSettings",
+    "Decoding",
     "LevelSettings",
-    "PairClassifier",
-    "PairSettings",
+    "Model",
+    "ModelSettings",
+    "Output",
     "Parsed",
     "ParsedSentence",
     "Prediction",
-    "Scored",
-    "Settings",
+    "Ran",
+    "StructuredDocuments",
+    "StructuredDocumentsSettings",
+    "StructuredPairs",
+    "StructuredPairsSettings",
+    "TreeKind",
+    "VocabularySettings",
     "Weights",
+    "check_free",
+    "find_model",
     "load_model",
-    "moved",
+    "models",
+    "push_to_hub",
+    "save_model",
     "shipped_models",
     "shrink",
 ]

@@ -1,31 +1,31 @@
 """Layers for texts that carry a latent tree: encoders, attention, pooling, and a level that joins the three.
 
-All take one padded batch, in which ``lengths`` says how many positions of each sequence are real (all, if not given).
-What stands past the length has no influence on anything real; what comes out there means nothing.
+All take one padded batch, in which ``lengths`` says how many positions of each sequence are real (default: all).
+Positions past the length have no influence on real ones; outputs there have no meaning.
 """
 
-from treetext.nn._attention import KINDS, Attended, Attention, Replacement, replaced_marginals
-from treetext.nn._chunks import Chunks
-from treetext.nn._dropout import Dropout
-from treetext.nn._encoders import Affine, BiLSTM, Encoded, Feedforward
-from treetext.nn._level import ENCODERS, Composed, Level
-from treetext.nn._pooling import POOLINGS, pool
+from treetext.nn.attention import KINDS, TREES, Attended, Attention, Replacement
+from treetext.nn.buckets import Buckets
+from treetext.nn.dropout import Dropout
+from treetext.nn.encoders import Affine, BiLSTM, Feedforward, Parts
+from treetext.nn.levels import ENCODERS, Level, LevelOutput
+from treetext.nn.pooling import POOLINGS, pool
 
 __all__ = [
     "ENCODERS",
     "KINDS",
     "POOLINGS",
+    "TREES",
     "Affine",
     "Attended",
     "Attention",
     "BiLSTM",
-    "Chunks",
-    "Composed",
+    "Buckets",
     "Dropout",
-    "Encoded",
     "Feedforward",
     "Level",
+    "LevelOutput",
+    "Parts",
     "Replacement",
     "pool",
-    "replaced_marginals",
 ]

@@ -1,23 +1,21 @@
-"""Recipes and fitting."""
+"""Recipes, objectives and fitting."""
 
-from treetext.training._corpus import Corpus, open_corpus
-from treetext.training._evaluate import Evaluation, evaluate, predictions
-from treetext.training._machine import machine
-from treetext.training._recipe import Recipe, load_recipe, parse_overrides, recipe_names
-from treetext.training._train import Interrupted, new_model, train
+from treetext.training.machine import machine
+from treetext.training.objectives import OBJECTIVES, Objective
+from treetext.training.recipe import Recipe, Training, load_recipe, parse_overrides, recipe_names, recipe_values
+from treetext.training.train import Interrupted, new_model, train
 
 __all__ = [
-    "Corpus",
-    "Evaluation",
+    "OBJECTIVES",
     "Interrupted",
+    "Objective",
     "Recipe",
-    "evaluate",
+    "Training",
     "load_recipe",
     "machine",
     "new_model",
-    "open_corpus",
     "parse_overrides",
-    "predictions",
     "recipe_names",
+    "recipe_values",
     "train",
 ]

@@ -1,0 +1,321 @@
+"""Documents in batches of similar length, and their sentences in buckets of similar length, as tensors."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numba import njit
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from treetext.data.corpus import NO_CLASS, Corpus
+from treetext.data.document import UNKNOWN
+from treetext.trees.tree import PAD
+
+
+class Gold(NamedTuple):
+    """What is known of the trees of a batch, in the layout of its words and documents; None where nothing is."""
+
+    words: list[Int[Tensor, "m n"]] | None
+    """The head of each word: -1 for a root, `UNKNOWN` (-3) where it is not known, `PAD` (-2) past the length."""
+    sentences: list[Int[Tensor, "m n"]] | None
+    """The head of each sentence, in the same way."""
+    parses: list[Int[Tensor, "m t"]] | None
+    """The transitions of binary parses (0 shifts, 1 reduces); all `UNKNOWN` where a parse is not known."""
+
+
+class Batch(NamedTuple):
+    """Some documents, for all tasks: their sentences in buckets of similar length, grouped by document."""
+
+    words: list[Int[Tensor, "m n"]]
+    """The word ids of each bucket of sentences, padded with 0."""
+    lengths: list[Int[Tensor, "m"]]
+    """How many words the sentences of each bucket have."""
+    order: Int[Tensor, "S"]
+    """The vectors of all buckets, concatenated and then indexed by this, are in document order."""
+    documents: list[Int[Tensor, "m n"]]
+    """The sentences of each document, as indices into those of all buckets, in buckets of documents; padded with 0."""
+    counts: list[Int[Tensor, "m"]]
+    """How many sentences the documents of each bucket have: at least 1."""
+    document_order: Int[Tensor, "B"]
+    """The vectors of all buckets of documents, concatenated and then indexed by this, are in the order of the batch."""
+    labels: Int[Tensor, "B"]
+    """The class of each document, -1 where unknown."""
+    rows: Int[Tensor, "B"]
+    """Which rows of the corpus these are."""
+    gold: Gold | None = None
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
+        """The same batch on a device."""
+        moved: Batch = _mapped(self, lambda tensor: tensor.to(device, non_blocking=non_blocking))
+        return moved
+
+    def pin_memory(self) -> "Batch":
+        """The same batch in memory that is fast to copy to a GPU."""
+        pinned: Batch = _mapped(self, Tensor.pin_memory)
+        return pinned
+
+
+class Document(NamedTuple):
+    """A document as numbers."""
+
+    words: Int[np.ndarray, "_"]
+    """Ids of the words of all sentences, one after the other."""
+    lengths: Int[np.ndarray, "_"]
+    """How many words each sentence has."""
+    heads: Int[np.ndarray, "_"] | None = None
+    sentence_heads: Int[np.ndarray, "_"] | None = None
+    parses: Int[np.ndarray, "_"] | None = None
+
+
+class Texts:
+    """Documents whose words are indices into a lexicon: what a model makes batches of.
+
+    `sentences` and `sizes` say how many sentences and words each document has.
+    """
+
+    def __init__(
+        self,
+        lexicon: Sequence[str],
+        document: Callable[[int, bool], Document],
+        rows: Int[np.ndarray, "texts"],
+        labels: Int[np.ndarray, "texts"],
+        sentences: Int[np.ndarray, "texts"],
+        sizes: Int[np.ndarray, "texts"],
+    ) -> None:
+        self.lexicon, self.document, self.rows, self.labels = lexicon, document, rows, labels
+        self.sentences, self.sizes = sentences, sizes
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def from_corpus(
+        cls, corpus: Corpus, rows: Int[np.ndarray, "_"] | None = None, classes: list[str] | None = None
+    ) -> "Texts":
+        """Some rows of a corpus (default: all), with their classes where these are given."""
+        encoded = corpus.encoded
+        some = np.arange(len(encoded)) if rows is None else rows
+        labels = corpus.targets(classes) if classes else np.full(len(encoded), NO_CLASS)
+
+        def document(text: int, gold: bool) -> Document:
+            row = int(some[text])
+            words, lengths = encoded.words(row), encoded.lengths(row)
+            if not gold:
+                return Document(words, lengths)
+            return Document(words, lengths, encoded.heads(row), encoded.sentence_heads(row), encoded.parses(row))
+
+        return cls(
+            encoded.lexicon, document, some, labels[some], encoded.sentence_counts[some], encoded.sizes[some]
+        )
+
+    @classmethod
+    def from_words(cls, documents: Sequence[list[list[str]]]) -> "Texts":
+        """Documents given as sentences of words."""
+        index: dict[str, int] = {}
+        words = [
+            np.array([index.setdefault(word, len(index)) for word in chain.from_iterable(sentences)], dtype=np.int64)
+            for sentences in documents
+        ]
+        lengths = [np.array(list(map(len, sentences)), dtype=np.int64) for sentences in documents]
+        counts = np.array(list(map(len, documents)), dtype=np.int64)
+        sizes = np.array(list(map(len, words)), dtype=np.int64)
+        rows = np.arange(len(documents))
+        unlabelled = np.full(len(documents), NO_CLASS)
+        return cls(
+            list(index), lambda text, _: Document(words[text], lengths[text]), rows, unlabelled, counts, sizes
+        )
+
+
+class Batches:
+    """From texts to batches, given a model's id of each word of the lexicon: what a `DataLoader` calls to collate."""
+
+    def __init__(self, texts: Texts, ids: Int[np.ndarray, "_"], gold: bool = False) -> None:
+        self.texts, self.ids, self.gold = texts, ids, gold
+
+    def __call__(self, texts: Sequence[int]) -> Batch:
+        """The batch of these texts."""
+        documents = [self.texts.document(text, self.gold) for text in texts]
+        documents = [document._replace(words=self.ids[document.words]) for document in documents]
+        return collate(documents, self.texts.labels[list(texts)], self.texts.rows[list(texts)], gold=self.gold)
+
+
+class LengthBatches:
+    """Batches of rows, in each those of similar length: for the ``batch_sampler`` of a torch ``DataLoader``.
+
+    `sentences` and `words` say how many the document of each row has; `rows` which rows these are (0, 1, … if not
+    given). Every row comes once an epoch. Which documents meet, and the order of the batches, depend on the seed
+    and the epoch alone. With ``shuffle=False``, shortest first.
+    """
+
+    def __init__(
+        self,
+        sentences: ArrayLike,
+        words: ArrayLike,
+        batch_size: int = 32,
+        *,
+        rows: ArrayLike | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.sentences, self.words = np.asarray(sentences), np.asarray(words)
+        self.rows = np.arange(len(self.sentences)) if rows is None else np.asarray(rows)
+        if not self.sentences.shape == self.words.shape == self.rows.shape == (self.rows.size,):
+            shapes = f"{self.sentences.shape}, {self.words.shape} and {self.rows.shape}"
+            raise ValueError(f"sentences, words and rows: expected three vectors of one length, got shapes {shapes}")
+        if batch_size < 1:
+            raise ValueError(f"batch_size: expected at least 1, got {batch_size}")
+        self.batch_size, self.shuffle, self.seed, self.epoch = batch_size, shuffle, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """From now on, give the batches of this epoch; Lightning calls it."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return -(-len(self.rows) // self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        sentences, words = self.sentences, self.words
+        random = np.random.default_rng([self.seed, self.epoch])
+        if self.shuffle:
+            # Other documents meet in each epoch; the sentences, which are what is padded, stay almost in order.
+            noise = np.exp(random.standard_normal((len(self.rows), 2)) * [0.02, 0.1])
+            sentences, words = np.rint(sentences * noise[:, 0]), words * noise[:, 1]
+        by_length = self.rows[np.lexsort((words, sentences))]
+        starts = np.arange(len(self)) * self.batch_size
+        for start in random.permutation(starts) if self.shuffle else starts:
+            yield by_length[start : start + self.batch_size].tolist()
+
+
+def collate(
+    documents: Sequence[Document],
+    labels: ArrayLike,
+    rows: ArrayLike,
+    *,
+    gold: bool = False,
+    most: int = 128,
+    waste: float = 0.095,
+) -> Batch:
+    """The tensors of some documents; `most` and `waste` are those of `buckets`."""
+    for i, (ids, lengths, *_) in enumerate(documents):
+        if not len(lengths):
+            raise ValueError(f"documents[{i}]: expected at least one sentence, got none")
+        if len(ids) != np.sum(lengths):
+            raise ValueError(f"documents[{i}]: expected {np.sum(lengths)} words, as its lengths say, got {len(ids)}")
+    ids = np.concatenate([document.words for document in documents])
+    lengths = np.concatenate([document.lengths for document in documents])
+    counts = np.array([len(document.lengths) for document in documents], dtype=np.int64)
+    cut, groups = buckets(lengths, most, waste), buckets(counts)
+    order = np.empty(len(lengths), np.int64)
+    order[np.concatenate(cut)] = np.arange(len(lengths))
+    starts, firsts = _starts(lengths), _starts(counts)
+    return Batch(
+        words=[_padded(ids, starts[bucket], lengths[bucket]) for bucket in cut],
+        lengths=[_tensor(lengths[bucket]) for bucket in cut],
+        order=_tensor(order),
+        documents=[_padded(order, firsts[group], counts[group]) for group in groups],
+        counts=[_tensor(counts[group]) for group in groups],
+        document_order=_tensor(np.argsort(np.concatenate(groups))),
+        labels=_tensor(labels),
+        rows=_tensor(rows),
+        gold=_gold(documents, lengths, counts, cut, groups) if gold else None,
+    )
+
+
+def _gold(
+    documents: Sequence[Document], lengths: np.ndarray, counts: np.ndarray, cut: list[Any], groups: list[Any]
+) -> Gold:
+    """What is known of the trees; documents of which it is not known have `UNKNOWN` throughout."""
+
+    def part(known: list[np.ndarray | None], sizes: np.ndarray, of: np.ndarray, parts: list[Any]) -> Any:
+        if all(each is None for each in known):
+            return None
+        filled = [np.full(size, UNKNOWN) if each is None else each for each, size in zip(known, of, strict=True)]
+        values, starts = np.concatenate(filled), _starts(sizes)
+        return [_padded(values, starts[some], sizes[some], PAD) for some in parts]
+
+    words = np.array([len(document.words) for document in documents])
+    transitions = 2 * lengths - 1
+    return Gold(
+        part([document.heads for document in documents], lengths, words, cut),
+        part([document.sentence_heads for document in documents], counts, counts, groups),
+        part([document.parses for document in documents], transitions, 2 * words - counts, cut),
+    )
+
+
+def buckets(
+    lengths: Int[np.ndarray, "n"] | Sequence[int], most: int = 128, waste: float = 0.095
+) -> list[Int[np.ndarray, "_"]]:
+    """Cut sequences, longest first, into buckets to be padded: the indices of each bucket.
+
+    A bucket has at most `most` sequences, and at most the share `waste` of all positions is padding. Within these
+    limits, the cuts are such that a recurrent layer takes the least time.
+    """
+    lengths = np.asarray(lengths, dtype=np.int64)
+    if most < 1:
+        raise ValueError(f"most: expected at least 1, got {most}")
+    if not 0 <= waste < 1:
+        raise ValueError(f"waste: expected a share of at least 0 and below 1, got {waste}")
+    if (lengths < 1).any():
+        raise ValueError(f"lengths[{np.argmin(lengths)}]: expected at least 1, got {lengths.min()}")
+    order = np.argsort(-lengths, kind="stable")
+    sizes, counts = (x[::-1] for x in np.unique(lengths, return_counts=True))
+    scale = 1.0
+    while True:
+        cuts = _cuts(sizes, counts, most, scale * BUCKET, scale * STEP)
+        positions = sum(int(sizes[i] * counts[i:j].sum()) for i, j in pairwise(cuts))
+        if positions - lengths.sum() <= waste * positions:
+            break
+        scale = 0.7 * scale if scale > 1e-3 else 0.0  # if buckets cost nothing, nothing is padded
+    ends = [0, *np.cumsum(counts).tolist()]
+    parts = [order[ends[i] : ends[j]] for i, j in pairwise(cuts)]
+    return [piece for part in parts for piece in np.array_split(part, -(-len(part) // most))]
+
+
+BUCKET, STEP = 200.0, 4.0  # the time of a bucket, and of a step of an LSTM over it; a word takes 1
+
+
+@njit(cache=True)
+def _cuts(sizes: Any, counts: Any, most: int, bucket: float, step: float) -> Any:
+    """Where to cut a falling sequence of distinct sizes, of which there are so many each, such that time is least."""
+    least, cut = np.zeros(len(sizes) + 1), np.zeros(len(sizes) + 1, np.int64)
+    for end in range(1, len(sizes) + 1):
+        held, least[end] = 0, np.inf
+        for start in range(end - 1, -1, -1):
+            held += counts[start]
+            time = least[start] + -(-held // most) * (bucket + sizes[start] * step) + sizes[start] * held
+            if time < least[end]:
+                least[end], cut[end] = time, start
+    cuts = [len(sizes)]
+    while cuts[-1]:
+        cuts.append(cut[cuts[-1]])
+    return cuts[::-1]
+
+
+def _starts(lengths: np.ndarray) -> Int[np.ndarray, "_"]:
+    starts: np.ndarray = np.cumsum(lengths) - lengths
+    return starts
+
+
+def _padded(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray, padding: int = 0) -> Int[Tensor, "m n"]:
+    """A row for each sequence of values, the longest first."""
+    position = np.arange(lengths[0])
+    real = position < lengths[:, None]
+    rows = np.full(real.shape, padding, np.int64)
+    rows[real] = values[(starts[:, None] + position)[real]]
+    return torch.from_numpy(rows)
+
+
+def _tensor(values: ArrayLike) -> Int[Tensor, "_"]:
+    return torch.from_numpy(np.array(values, dtype=np.int64))
+
+
+def _mapped(part: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """The same named tuples and lists, with a function applied to all tensors."""
+    if part is None or isinstance(part, Tensor):
+        return part if part is None else function(part)
+    parts = [_mapped(each, function) for each in part]
+    return type(part)(*parts) if isinstance(part, tuple) else parts

@@ -1,0 +1,144 @@
+"""A corpus made ready for a model: encoded once and kept, split, with its classes and its gold trees."""
+
+import functools
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int
+from platformdirs import user_cache_path
+
+from treetext.data.document import BadInput, Progress
+from treetext.data.encoded import Encoded, encode
+from treetext.data.readers.base import Reader
+from treetext.data.splits import split_rows
+from treetext.data.tasks import Task
+from treetext.data.tokens import Tokenizer
+
+NO_CLASS = -1
+"""The class of a row whose label is unknown."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The encoded texts, and which of them are for training, development and testing."""
+
+    data: Reader
+    encoded: Encoded
+    rows: dict[str, Int[np.ndarray, "_"]]
+    fingerprint: str
+    notes: list[str]
+    """What was left out, and why."""
+
+    @property
+    def name(self) -> str:
+        """What to call the corpus in messages."""
+        return self.data.name
+
+    @property
+    def task(self) -> Task:
+        """What a row is."""
+        return self.data.task
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cut the texts into words."""
+        return self.data.tokenizer
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The labels of the training data: numbers in their order, then all others by the alphabet."""
+        labels = {self.encoded.label_names[i] for i in np.unique(self.encoded.labels[self.rows["train"]]) if i >= 0}
+        if len(labels) < 2:
+            raise BadInput(f"{self.name}: the training data have {len(labels)} classes; expected two or more")
+        return sorted(labels, key=_in_order)
+
+    def targets(self, classes: list[str]) -> Int[np.ndarray, "rows"]:
+        """The class of each row of the corpus, `NO_CLASS` for labels that are not among the classes."""
+        index = {label: i for i, label in enumerate(classes)}
+        known = np.array([index.get(label, NO_CLASS) for label in self.encoded.label_names] + [NO_CLASS])
+        targets: np.ndarray = known[self.encoded.labels]
+        return targets
+
+    def prior(self, classes: list[str]) -> list[float]:
+        """The share of each class in the training data."""
+        targets = self.targets(classes)[self.rows["train"]]
+        shares: list[float] = (np.bincount(targets, minlength=len(classes)) / len(targets)).tolist()
+        return shares
+
+    def whole(self, split: str) -> Int[np.ndarray, "_"]:
+        """The rows of a split that a model can score: those with words."""
+        rows = self.rows[split]
+        whole: np.ndarray = rows[self.task.is_whole(self.encoded.sentence_counts[rows])]
+        return whole
+
+    def gold_heads(self, level: str, rows: Int[np.ndarray, "_"]) -> Int[np.ndarray, "_"] | None:
+        """The gold heads of some rows at a level (words or sentences), concatenated; None unless all are known."""
+        known = self.encoded.heads if level == "words" else self.encoded.sentence_heads
+        heads = [known(row) for row in rows.tolist()]
+        if any(each is None for each in heads):
+            return None
+        return np.concatenate([np.zeros(0, np.int32), *heads])
+
+    def check_split(self, split: str) -> None:
+        """Refuse a split that is not there."""
+        if not len(self.rows.get(split, ())):
+            there = ", ".join(name for name, rows in self.rows.items() if len(rows)) or "none"
+            raise BadInput(f"{self.name}: no {split} data; expected one of the splits that there are: {there}")
+
+    def check_labels(self, classes: list[str], splits: tuple[str, ...] = ("dev", "test")) -> None:
+        """Refuse labels in these splits that no training text has."""
+        targets = self.targets(classes)
+        for split in splits:
+            for row in self.rows[split][targets[self.rows[split]] == NO_CLASS]:
+                label = self.encoded.label(int(row))
+                problem = "no label" if label is None else f"label {label!r} is not among those of the training data"
+                raise BadInput(f"{self.encoded.where(int(row))}: {problem}; expected one of {', '.join(classes)}")
+
+
+def open_corpus(data: Reader, progress: Progress | None = None, labels: bool = True) -> Corpus:
+    """Read, tokenise and encode a corpus; a corpus that the same code has encoded before comes from the cache."""
+    key, notes = data.fingerprint(), list[str]()
+    path = cache() / f"{key if labels else 'unlabelled-' + key}-{_code()}.arrow"
+    note_path = path.with_suffix(".txt")  # written last: it says that all is there
+    encoded = _opened(path) if note_path.exists() else None
+    if encoded is None:
+        told = partial(progress, "reading texts") if progress else None
+        encoded = encode(data.read(notes, labels), data.tokenizer, path, told)
+        note_path.write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
+    notes = note_path.read_text(encoding="utf-8").splitlines()
+    rows = split_rows(np.array(encoded.split_names)[encoded.splits], data)
+    return Corpus(data, encoded, rows, key, notes)
+
+
+def cache() -> Path:
+    """The directory of encoded corpora: TREETEXT_CACHE (default: the user's cache directory of this system)."""
+    path = Path(os.environ.get("TREETEXT_CACHE") or user_cache_path("treetext"))
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@functools.cache
+def _code() -> str:
+    """A hash of the code that reads, generates, tokenises and encodes texts: another version may give other texts."""
+    code = hashlib.sha256(version("spacy").encode())
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        code.update(file.read_bytes())
+    return code.hexdigest()[:16]
+
+
+def _opened(path: Path) -> Encoded | None:
+    try:
+        return Encoded(path)
+    except BadInput:  # of another version, or damaged: made again
+        return None
+
+
+def _in_order(label: str) -> tuple[int, float, str]:
+    number = re.fullmatch(r"[+-]?\d+(\.\d+)?", label)
+    return (0, float(label), label) if number else (1, 0.0, label)

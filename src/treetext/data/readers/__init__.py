@@ -1,0 +1,63 @@
+"""Readers of corpora and of treebanks: a registry. A new format is one new file in this folder."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from treetext.data.document import BadInput
+from treetext.data.readers.base import Reader
+from treetext.data.readers.tables import TableReader
+from treetext.data.readers.treebanks import Treebank, read_treebank, treebank_formats
+from treetext.data.registry import subclasses
+
+__all__ = [
+    "Reader",
+    "Treebank",
+    "file_format",
+    "find_reader",
+    "formats_with",
+    "read_treebank",
+    "reader",
+    "readers",
+    "treebank_formats",
+]
+
+
+@cache
+def readers() -> dict[str, type[Reader]]:
+    """The class of each format, by its name."""
+    # A class that names no format is a base of others.
+    named = [cls for cls in subclasses(Reader, __name__) if not cls.model_fields["format"].is_required()]
+    return {str(cls.model_fields["format"].default): cls for cls in sorted(named, key=_order)}
+
+
+def find_reader(format: object) -> type[Reader]:  # noqa: A002
+    """The class of a format."""
+    if format not in readers():
+        raise BadInput(f"format: expected one of {', '.join(readers())}, got {format!r}")
+    return readers()[str(format)]
+
+
+def reader(format: str, **settings: Any) -> Reader:  # noqa: A002
+    """A corpus of some format, as in ``reader("csv", path="reviews.csv", label="stars")``."""
+    return find_reader(format)(format=format, **settings)
+
+
+def file_format(path: str | Path) -> str | None:
+    """The format of a user's own table, by the ending of the file; None if that names none."""
+    ending = "." + Path(path).name.removesuffix(".gz").rpartition(".")[2].lower()
+    tables: Mapping[str | None, str] = {
+        cls.ending: name for name, cls in readers().items() if issubclass(cls, TableReader)
+    }
+    return tables.get(ending)
+
+
+def formats_with(option: str) -> list[str]:
+    """The formats that have an option of this name."""
+    return [name for name, cls in readers().items() if option in cls.options()]
+
+
+def _order(cls: type[Reader]) -> tuple[bool, str]:
+    """The user's own tables first."""
+    return not issubclass(cls, TableReader), str(cls.model_fields["format"].default)

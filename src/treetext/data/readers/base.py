@@ -1,0 +1,188 @@
+"""What all readers share: the ``[data]`` section of a recipe. A format is a class that adds its own options."""
+
+import hashlib
+import json
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from treetext.data.document import BadInput, Example, Settings
+from treetext.data.readers.files import existing, reading, split_files
+from treetext.data.tasks import DOCUMENTS, Task
+from treetext.data.tokens import Tokenizer
+
+Name = Annotated[str, Field(min_length=1)]
+Split = tuple[str, Example]
+"""An example after the name of its split: train, dev, test, or all for what is still to be split."""
+
+
+class Reader(Settings):
+    """A corpus: where it is, how its text is cut into words, how it is split.
+
+    A subclass is a format: its name is the default of `format`, its help text `about`, its options are its fields.
+    """
+
+    about: ClassVar[str]
+    """What the format expects, in a line."""
+    ending: ClassVar[str | None] = None
+    """The ending of its files, where they are told by one."""
+    generated: ClassVar[bool] = False
+    """Whether the texts are generated, not read."""
+
+    format: str
+    path: Name | None = Field(None, description="a file, a directory, an archive, or a name on the hub")
+    train: Name | None = Field(None, description="the file to train on, instead of path; on the hub, a split of path")
+    dev: Name | None = Field(None, description="the same for development")
+    test: Name | None = Field(None, description="the same for testing")
+    classes: dict[str, str] | None = Field(None, description="new names of all labels; several may share one")
+
+    language: str = Field("en", description="whose rules cut raw text into words and sentences")
+    lowercase: bool = True
+    tokenized: bool = Field(False, description="raw text has white space between words and a sentence a line")
+
+    split: tuple[float, float, float] = Field((0.8, 0.1, 0.1), description="shares of train, dev and test, if unsplit")
+    dev_share: float = Field(0.1, ge=0, lt=1, description="share of train that becomes dev, where none is given")
+    folds: int | None = Field(None, ge=2, description="k for k-fold cross-validation of unsplit data")
+    fold: int = Field(0, ge=0, description="which of the folds is the test set, from 0")
+    seed: int = Field(0, ge=0, lt=2**32, description="of the split, not of training")
+
+    @property
+    def task(self) -> Task:
+        """What a row is."""
+        return DOCUMENTS
+
+    @property
+    def name(self) -> str:
+        """What to call the corpus in messages."""
+        return self.path or self.train or self.format
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the text, in a table like the one that is read."""
+        return self.task.columns
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts the texts into words."""
+        return Tokenizer(self.language, self.lowercase, self.tokenized)
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Where the data are: those of path, train, dev and test that are given."""
+        given = {"path": self.path, "train": self.train, "dev": self.dev, "test": self.test}
+        return {name: place for name, place in given.items() if place is not None}
+
+    def read(self, notes: list[str] | None = None, labels: bool = True) -> Iterator[Split]:
+        """Each text with its split.
+
+        A line on everything that is left out goes to `notes`. With ``labels=False``, labels are not looked at.
+        """
+        for part, example in self.examples(labels, [] if notes is None else notes):
+            label = example.label
+            if not labels:
+                label = None
+            elif label is None:
+                raise BadInput(f"{example.where}: no label; expected one for each text")
+            elif self.classes is not None:
+                if label not in self.classes:
+                    known = ", ".join(map(repr, self.classes))
+                    raise BadInput(
+                        f"{example.where}: label {label!r} is not among the classes; expected one of {known}"
+                    )
+                label = self.classes[label]
+            yield part, example._replace(label=label)
+
+    def fingerprint(self) -> str:
+        """A hash of what `read` gives: of the bytes of all files, and of the settings that bear on text and labels.
+
+        It does not depend on the place of the files or on the split. Generated texts have the hash of their settings:
+        another version of treetext may generate other texts from them.
+        """
+        fields = {"format", "classes", "language", "lowercase", "tokenized", *self.hashed()}
+        settings = {**HASHED, **self.model_dump(mode="json", include=fields)}
+        contents = [(name, _digest(file)) for name, file in self.contents()]
+        return hashlib.sha256(json.dumps([settings, contents], sort_keys=True).encode()).hexdigest()
+
+    @classmethod
+    def options(cls) -> list[str]:
+        """The names of the settings that this format has of its own."""
+        return [name for name in cls.model_fields if name not in Reader.model_fields]
+
+    @classmethod
+    def hashed(cls) -> list[str]:
+        """The settings of this format that bear on text and labels."""
+        return cls.options()
+
+    @abstractmethod
+    def examples(self, labels: bool, notes: list[str]) -> Iterator[Split]:
+        """The texts as they are in the files; without labels, columns of labels need not exist."""
+
+    @abstractmethod
+    def contents(self) -> Iterator[tuple[str, Path]]:
+        """The files that `read` reads, each with what its name tells: its split or, in a corpus of many, its place."""
+
+    @model_validator(mode="after")
+    def _check_split(self) -> Self:
+        if min(self.split) < 0 or abs(sum(self.split) - 1) > 1e-6:
+            raise ValueError(f"split: expected shares of train, dev and test that add up to 1, got {list(self.split)}")
+        if self.fold >= (self.folds or 1):
+            expected = f"expected 0 to {self.folds - 1}" if self.folds else "expected folds to say how many there are"
+            raise ValueError(f"fold: {expected}, got {self.fold}")
+        return self
+
+
+HASHED = {"subset": None, "text": "text", "second": None, "label": "label", "delimiter": None, "quoting": True}
+"""In every fingerprint, whatever the format: so fingerprints stay as they were when all formats had these options."""
+
+
+class FileReader(Reader):
+    """A format of one or more files for each split."""
+
+    ending: ClassVar[str]
+
+    @abstractmethod
+    def read_file(self, file: Path, labels: bool, notes: list[str]) -> Iterator[Example]:
+        """The texts of a file."""
+
+    def examples(self, labels: bool, notes: list[str]) -> Iterator[Split]:
+        """The texts of all files."""
+        for name, file in self.files(notes):
+            yield from filled(name, str(file), self.read_file(file, labels, notes))
+
+    def contents(self) -> Iterator[tuple[str, Path]]:
+        """The files, each with its split."""
+        yield from self.files([])
+
+    def files(self, notes: list[str]) -> list[tuple[str, Path]]:
+        """The files, each with its split; remarks on files that are left out go to `notes`."""
+        if self.path is not None:
+            return split_files(self.path, self.ending, notes)
+        files = [(name, existing(path)) for name, path in self.places.items()]
+        for _, file in files:
+            if file.is_dir():
+                raise BadInput(f"{file}: a directory; expected a file")
+        return files
+
+    @model_validator(mode="after")
+    def _check_places(self) -> Self:
+        given = list(self.places)
+        if not given or ("path" in given and given != ["path"]):
+            raise ValueError(f"path: expected either it, or files for train, dev and test, got {given or 'none'}")
+        return self
+
+
+def filled(name: str, where: str, examples: Iterator[Example]) -> Iterator[Split]:
+    """The examples with the name of their split; refused if there are none."""
+    example = None
+    for example in examples:
+        yield name, example
+    if example is None:
+        raise BadInput(f"{where}: empty; expected at least one text")
+
+
+def _digest(file: Path) -> str:
+    with reading(file), file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,162 @@
+"""Bracketed parses turned into dependencies: each constituent has a head, found by rules.
+
+The rules are those of Collins (1999, Head-Driven Statistical Models for Natural Language Parsing, appendix A), after
+Magerman (1995): heads are syntactic, so an auxiliary heads its verb, and a preposition its noun. Two things are ours:
+punctuation is no head where there is anything else, and labels that the rules do not know (ROOT, X, …) are headed
+by their first child.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from treetext.trees.tree import ROOT, Tree
+
+PUNCTUATION = frozenset([".", ",", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"])
+"""The tags of punctuation."""
+
+ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
+"""What the Penn Treebank writes for brackets and quotation marks."""
+
+
+class _Rule(NamedTuple):
+    from_left: bool
+    """Where the search for each of the labels starts; the first child on that side is the head if none is there."""
+    labels: Sequence[str]
+    """The labels of the head, the preferred first."""
+
+
+def _left(labels: str) -> _Rule:
+    return _Rule(True, labels.split())
+
+
+def _right(labels: str) -> _Rule:
+    return _Rule(False, labels.split())
+
+
+RULES = {
+    "ADJP": _left("NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
+    "ADVP": _right("RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),
+    "CONJP": _right("CC RB IN"),
+    "FRAG": _right(""),
+    "INTJ": _left(""),
+    "LST": _right("LS"),
+    "NAC": _left("NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW"),
+    "PP": _right("IN TO VBG VBN RP FW"),
+    "PRN": _left(""),
+    "PRT": _right("RP"),
+    "QP": _left("$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),
+    "RRC": _right("VP NP ADVP ADJP PP"),
+    "S": _left("TO IN VP S SBAR ADJP UCP NP"),
+    "SBAR": _left("WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),
+    "SBARQ": _left("SQ S SINV SBARQ FRAG"),
+    "SINV": _left("VBZ VBD VBP VB MD VP S SINV ADJP NP"),
+    "SQ": _left("VBZ VBD VBP VB MD VP SQ"),
+    "UCP": _right(""),
+    "VP": _left("TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP"),
+    "WHADJP": _left("CC WRB JJ ADJP"),
+    "WHADVP": _right("CC WRB"),
+    "WHNP": _left("WDT WP WP$ WHADJP WHPP WHNP"),
+    "WHPP": _right("IN TO FW"),
+}
+NOUN_PHRASES = ("NP", "NX")
+NOUNS = ("NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR")
+
+
+class Dependencies(NamedTuple):
+    """What a bracketed parse says of its words."""
+
+    words: list[str]
+    tags: list[str]
+    tree: Tree
+
+
+def dependencies(parse: str) -> Dependencies:
+    """The words of a parse in brackets, as the Penn Treebank writes it, and the tree of their heads.
+
+    >>> dependencies("(ROOT (S (NP (DT A) (NN dog)) (VP (VBZ sleeps)) (. .)))").tree.heads
+    (1, 2, -1, 2)
+    """
+    words, tags, heads = list[str](), list[str](), list[int]()
+    open_ = [_Constituent()]  # the outermost stands for all of the text
+    for match in re.finditer(r"[()]|[^() \t\r\n]+", parse):
+        token, here = match.group(), f"character {match.start() + 1}"
+        if token == "(":
+            if open_[-1].word is not None:
+                raise ValueError(f"{here}: brackets open beside a word; expected a word or constituents, not both")
+            open_.append(_Constituent())
+        elif token == ")":
+            if len(open_) == 1:
+                raise ValueError(f"{here}: a bracket closes that never opened; expected a ) for each (")
+            done = open_.pop()
+            if done.word is None and not done.children:
+                raise ValueError(
+                    f"{here}: brackets with neither a word nor constituents in them; expected (TAG word) or (LABEL …)"
+                )
+            open_[-1].children.append((done.label, done.word if done.word is not None else _join(done, heads)))
+        elif len(open_) == 1:
+            raise ValueError(f"{here}: {token!r} outside all brackets; expected (LABEL …)")
+        elif not open_[-1].label and not open_[-1].children:
+            open_[-1].label = _plain_label(token)
+        elif open_[-1].word is None and not open_[-1].children:
+            open_[-1].word = len(words)
+            words.append(ESCAPED.get(token, token.replace("\\/", "/").replace("\\*", "*")))
+            tags.append(open_[-1].label)
+            heads.append(ROOT)
+        else:
+            raise ValueError(f"{here}: {token!r} beside what is there already; expected one word a tag")
+    if len(open_) > 1:
+        raise ValueError(f"{len(open_) - 1} of the brackets never close; expected a ) for each (")
+    if len(open_[0].children) != 1:
+        raise ValueError(f"{len(open_[0].children)} parses; expected one, as in (ROOT (S …))")
+    return Dependencies(words, tags, Tree.from_heads(heads))
+
+
+class _Constituent:
+    def __init__(self) -> None:
+        self.label = ""
+        self.word: int | None = None
+        self.children: list[tuple[str, int]] = []
+        """Label and head word of each."""
+
+
+def _join(constituent: _Constituent, heads: list[int]) -> int:
+    """Let the heads of all children depend on that of the head child, which is the head of the whole."""
+    children = constituent.children
+    real = [i for i, (label, _) in enumerate(children) if label not in PUNCTUATION] or range(len(children))
+    chosen = children[real[head_child(constituent.label, tuple(children[i][0] for i in real))]][1]
+    for _, word in children:
+        if word != chosen:
+            heads[word] = chosen
+    return chosen
+
+
+@lru_cache(maxsize=10_000)  # few of them make up most sentences
+def head_child(label: str, children: tuple[str, ...]) -> int:
+    """Which of the children, given by their labels and without punctuation, is the head."""
+    found = _noun_phrase_head(children) if label in NOUN_PHRASES else _ruled_head(RULES.get(label, _left("")), children)
+    # Of things joined by a conjunction, the one before it is the head.
+    return found - 2 if found >= 2 and children[found - 1] == "CC" else found
+
+
+def _ruled_head(rule: _Rule, children: Sequence[str]) -> int:
+    order = range(len(children)) if rule.from_left else range(len(children) - 1, -1, -1)
+    return next((i for label in rule.labels for i in order if children[i] == label), order[0])
+
+
+def _noun_phrase_head(children: Sequence[str]) -> int:
+    last = len(children) - 1
+    if children[last] == "POS":
+        return last
+    backwards, forwards = range(last, -1, -1), range(last + 1)
+    searches = (
+        (backwards, NOUNS), (forwards, ("NP",)), (backwards, ("$", "ADJP", "PRN")), (backwards, ("CD",)),
+        (backwards, ("JJ", "JJS", "RB", "QP")),
+    )  # fmt: skip
+    return next((i for order, wanted in searches for i in order if children[i] in wanted), last)
+
+
+def _plain_label(label: str) -> str:
+    """A label without functions and indices: NP of NP-SBJ-1, PRT of PRT|ADVP."""
+    return label if label.startswith("-") else re.split("[-=|]", label)[0] or label

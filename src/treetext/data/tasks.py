@@ -1,0 +1,157 @@
+"""Tasks: what one input of a model is. Nothing else in treetext branches on the task."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+from pydantic import Field
+from pydantic.types import FailFast
+
+from treetext.data.document import BadInput
+from treetext.data.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from treetext.data.encoded import Encoded
+
+
+class Sample(NamedTuple):
+    """An input for documentation: raw, as words, and with trees."""
+
+    text: Any
+    sentences: list[list[str]]
+    heads: list[list[int]]
+    sentence_heads: list[int] | None
+
+
+class Task(ABC):
+    """How a text comes in, when it is whole, and what it is called in tables, requests and examples."""
+
+    name: ClassVar[str]
+    recipe: ClassVar[str]
+    """The recipe for a file of one's own."""
+    columns: ClassVar[tuple[str, ...]]
+    """The usual columns of the text in a table."""
+    field: ClassVar[str]
+    """The field of a request over HTTP."""
+    shell: ClassVar[str]
+    """A command that prints an input."""
+    python: ClassVar[str]
+    """An input in Python."""
+    sample: ClassVar[Sample]
+
+    @abstractmethod
+    def tokens(self, text: Any, tokenizer: Tokenizer) -> list[list[str]]:
+        """The sentences of an input as words; without the sentences that have none."""
+
+    @abstractmethod
+    def is_whole(self, sentences: Any) -> Any:
+        """Whether inputs of so many sentences (a number, or an array of them) can be scored."""
+
+    @abstractmethod
+    def lengths(
+        self, encoded: "Encoded", rows: Int[np.ndarray, "rows"]
+    ) -> tuple[Int[np.ndarray, "rows"], Int[np.ndarray, "rows"]]:
+        """Two lengths of each row, by which inputs in one batch should be similar."""
+
+    @abstractmethod
+    def from_line(self, line: str, where: str) -> Any:
+        """The input on a line of a text file."""
+
+    @abstractmethod
+    def from_sentences(self, documents: Sequence[list[list[str]]]) -> list[list[list[str]]]:
+        """Inputs that hold all sentences of some documents, in the same order."""
+
+    @abstractmethod
+    def json_type(self, text: Any) -> Any:
+        """The type of an input in JSON, given that of a text."""
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class _Documents(Task):
+    name, recipe, columns, field = "documents", "documents/both", ("text",), "texts"
+    shell, python = "echo 'Some text. More text.'", '"Some text. More text."'
+    sample = Sample(
+        "A good film. I saw it twice.",
+        [["a", "good", "film", "."], ["i", "saw", "it", "twice", "."]],
+        [[2, 2, -1, 2], [1, -1, 1, 1, 1]],
+        [-1, 0],
+    )
+
+    def tokens(self, text: Any, tokenizer: Tokenizer) -> list[list[str]]:
+        if not isinstance(text, str) and not _are_sentences(text):
+            raise TypeError(f"expected a string, a list of sentences or a list of lists of words, got {text!r:.40}")
+        return tokenizer(text if isinstance(text, str) else list(text))
+
+    def is_whole(self, sentences: Any) -> Any:
+        return sentences > 0
+
+    def lengths(
+        self, encoded: "Encoded", rows: Int[np.ndarray, "rows"]
+    ) -> tuple[Int[np.ndarray, "rows"], Int[np.ndarray, "rows"]]:
+        return encoded.sentence_counts[rows], encoded.sizes[rows]
+
+    def from_line(self, line: str, where: str) -> Any:  # noqa: ARG002 (any line is a document)
+        return line
+
+    def from_sentences(self, documents: Sequence[list[list[str]]]) -> list[list[list[str]]]:
+        return list(documents)
+
+    def json_type(self, text: Any) -> Any:
+        return text
+
+
+class _Pairs(Task):
+    name, recipe, columns, field = "pairs", "pairs/nonprojective", ("premise", "hypothesis"), "pairs"
+    shell, python = r"printf 'One sentence.\tAnother one.\n'", '("A first sentence.", "A second sentence.")'
+    sample = Sample(
+        ["A dog sleeps.", "It is awake."],
+        [["a", "dog", "sleeps", "."], ["it", "is", "awake", "."]],
+        [[1, 2, -1, 2], [2, 2, -1, 2]],
+        None,
+    )
+
+    def tokens(self, text: Any, tokenizer: Tokenizer) -> list[list[str]]:
+        if not _are_sentences(text) or len(text) != 2:
+            raise TypeError(f"expected two sentences, each a string or a list of words, got {text!r:.40}")
+        return tokenizer(list(text))
+
+    def is_whole(self, sentences: Any) -> Any:
+        return sentences == 2
+
+    def lengths(
+        self, encoded: "Encoded", rows: Int[np.ndarray, "rows"]
+    ) -> tuple[Int[np.ndarray, "rows"], Int[np.ndarray, "rows"]]:
+        # All have two sentences: padding depends on the words of either.
+        first = np.array([int(encoded.lengths(row)[0]) for row in rows.tolist()], dtype=np.int64)
+        return first, encoded.sizes[rows] - first
+
+    def from_line(self, line: str, where: str) -> Any:
+        sides = line.split("\t") if line.strip() else ["", ""]
+        if len(sides) != 2:
+            raise BadInput(f"{where}: {len(sides)} fields; expected two sentences with a tab in between")
+        return sides
+
+    def from_sentences(self, documents: Sequence[list[list[str]]]) -> list[list[list[str]]]:
+        sentences = [sentence for document in documents for sentence in document]
+        pairs = zip_longest(sentences[::2], sentences[1::2], fillvalue=sentences[-1] if sentences else [])
+        return [list(pair) for pair in pairs]
+
+    def json_type(self, text: Any) -> Any:
+        return Annotated[list[text], Field(min_length=2, max_length=2), FailFast()]
+
+
+DOCUMENTS, PAIRS = _Documents(), _Pairs()
+TASKS: dict[str, Task] = {task.name: task for task in (DOCUMENTS, PAIRS)}
+
+
+def _are_sentences(text: Any) -> bool:
+    """Whether this is a list of sentences, each a string or a list of words."""
+    return isinstance(text, list | tuple) and all(
+        isinstance(side, str) or (isinstance(side, list) and all(isinstance(word, str) for word in side))
+        for side in text
+    )

@@ -1,0 +1,84 @@
+"""From text to sentences of words, with spaCy's rules for many languages."""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treetext.data.document import BadInput, Text
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+class Tokenizer:
+    """Cuts raw text into sentences and words; a list of sentences, or of sentences of words, is respected.
+
+    `language` is a code such as "en" or "cs", for any language that spaCy has rules for ("xx" for others). With
+    ``tokenized=True``, raw text has its words separated by white space and its sentences by line breaks already.
+    White space is no word, and what has no word is no sentence: an empty document is an empty list.
+    """
+
+    def __init__(self, language: str = "en", lowercase: bool = True, tokenized: bool = False) -> None:
+        if language not in (known := _languages()):
+            raise BadInput(f"language: expected one of {', '.join(known)} (xx for any other), got {language!r}")
+        self.language, self.lowercase, self.tokenized = language, lowercase, tokenized
+
+    def __call__(self, text: Text) -> list[list[str]]:
+        if isinstance(text, str):
+            sentences: Iterable[list[str]] = self._sentences(text)
+        else:
+            sentences = (self._words(sentence) if isinstance(sentence, str) else sentence for sentence in text)
+        if self.lowercase:
+            sentences = (list(map(str.lower, sentence)) for sentence in sentences)
+        kept = ([word for word in sentence if word and not word.isspace()] for sentence in sentences)
+        return [words for words in kept if words]
+
+    def many(self, texts: Iterable[Text]) -> Iterator[list[list[str]]]:
+        """The sentences of each text of a stream."""
+        return map(self, texts)
+
+    def _sentences(self, text: str) -> Iterable[list[str]]:
+        if self.tokenized:
+            return [line.split() for line in text.split("\n")]
+        doc = self._nlp.get_pipe("sentencizer")(self._doc(text))
+        words = [token.text for token in doc]
+        starts = [i for i, token in enumerate(doc) if token.is_sent_start]
+        return [words[start:end] for start, end in pairwise([*starts, len(words)])]
+
+    def _words(self, sentence: str) -> list[str]:
+        return sentence.split() if self.tokenized else [token.text for token in self._doc(sentence)]
+
+    def _doc(self, text: str) -> "Doc":
+        check_unicode(text, "text")
+        return self._nlp.tokenizer(text)
+
+    @cached_property
+    def _nlp(self) -> "Language":
+        import spacy
+
+        try:
+            nlp = spacy.blank(self.language)
+        except ImportError as error:  # Japanese, for one, is cut into words by a library of its own
+            problem = " ".join(str(error).split())
+            raise BadInput(f"language: {self.language!r} needs a package that is not installed: {problem}") from None
+        nlp.add_pipe("sentencizer")
+        return nlp
+
+
+def check_unicode(text: str, where: str) -> None:
+    """Refuse half a surrogate pair, which no encoding can express; JSON escapes and file names may have one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = f"{text[error.start]!a} (character {error.start + 1}) is half a surrogate pair"
+        raise BadInput(f"{where}: {found}; expected text of whole characters") from None
+
+
+def _languages() -> list[str]:
+    """The codes of spaCy's languages, found without importing it, which takes a second."""
+    spacy = find_spec("spacy")
+    roots = (spacy and spacy.submodule_search_locations) or []
+    return sorted(file.parent.name for root in roots for file in Path(root, "lang").glob("*/__init__.py"))

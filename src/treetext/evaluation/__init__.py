@@ -1,0 +1,36 @@
+"""Scores of models, statistics of their trees, agreement with references, and labels with other marginals."""
+
+from treetext.evaluation.ablation import Ablated, ablate
+from treetext.evaluation.agreement import Compared, TreebankAgreement, agreement
+from treetext.evaluation.analysis import Analysis, analyse
+from treetext.evaluation.bootstrap import Interval
+from treetext.evaluation.figures import FIGURES, Agreement, LevelAnalysis
+from treetext.evaluation.recovery import Recovery, gold_recovery
+from treetext.evaluation.references import REFERENCES, reference_heads
+from treetext.evaluation.run import run
+from treetext.evaluation.scores import Evaluation, evaluate, predictions
+from treetext.evaluation.shapes import Statistics, tree_statistics
+
+__all__ = [
+    "FIGURES",
+    "REFERENCES",
+    "Ablated",
+    "Agreement",
+    "Analysis",
+    "Compared",
+    "Evaluation",
+    "Interval",
+    "LevelAnalysis",
+    "Recovery",
+    "Statistics",
+    "TreebankAgreement",
+    "ablate",
+    "agreement",
+    "analyse",
+    "evaluate",
+    "gold_recovery",
+    "predictions",
+    "reference_heads",
+    "run",
+    "tree_statistics",
+]

@@ -1,0 +1,155 @@
+"""How far a model's trees agree with those of a treebank."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treetext.data import Progress, Treebank
+from treetext.data.readers.annotated import AnnotatedDocument, AnnotatedSentence
+from treetext.evaluation.figures import LevelAnalysis, judge, plain
+from treetext.evaluation.induced import Induced, induce_from_words
+from treetext.evaluation.shapes import Forest
+from treetext.evaluation.sources import MODEL, check_levels, checked_levels, sources
+from treetext.evaluation.tables import Table, figures_table, gold_table
+from treetext.models import Model
+from treetext.trees import ROOT
+
+
+class Compared(NamedTuple):
+    """A tree of a model beside that of the treebank."""
+
+    level: str
+    document: str
+    name: str
+    nodes: list[str]
+    """The words or, in the tree of a document, the names of its sentences."""
+    reference: tuple[int, ...]
+    """The heads in the treebank."""
+    heads: tuple[int, ...]
+    counted: list[bool]
+    """Which nodes count: all, unless punctuation is left out."""
+
+    def record(self) -> dict[str, Any]:
+        """All of it for JSON, with how many of the treebank's heads and arcs are there, and if the root is."""
+        heads = self.heads
+        counted = [(j, head) for j, head in enumerate(self.reference) if self.counted[j]]
+        return {
+            **self._asdict(),
+            "reference": list(self.reference),
+            "heads": list(heads),
+            "counted": len(counted),
+            "same_heads": sum(heads[j] == head for j, head in counted),
+            "same_arcs": sum(head != ROOT and (heads[j] == head or heads[head] == j) for j, head in counted),
+            "same_root": heads[self.reference.index(ROOT)] == ROOT,
+        }
+
+
+class TreebankAgreement(NamedTuple):
+    """What `agreement` finds."""
+
+    treebank: str
+    format: str
+    levels: dict[str, LevelAnalysis]
+    """Words and sentences, each where both the model and the treebank have trees of them; those of the treebank are
+    called gold."""
+    trees: list[Compared]
+    """Each tree of the model, in the order of the treebank."""
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures, without the trees, as plain lists and dictionaries for JSON."""
+        found: dict[str, Any] = plain(self._replace(trees=[])._asdict())
+        del found["trees"]
+        return found
+
+    def tables(self) -> list[Table]:
+        """For each level, the agreement, and all figures: for SNLI, beside the paper's table."""
+        found, is_snli = [], self.format == "snli"
+        for name, level in self.levels.items():
+            title = f"Trees of {name}: agreement with {self.treebank}, {level.trees:,} trees"
+            gold = "the parser" if is_snli else "the treebank"
+            found += [gold_table(title, level.figures), figures_table(name, level, gold, is_snli)]
+        return found
+
+
+def agreement(
+    model: Model,
+    treebank: Treebank,
+    *,
+    punctuation: bool = True,
+    others: Mapping[str, Model] | None = None,
+    untrained: Model | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> TreebankAgreement:
+    """How many heads, arcs and roots of a treebank's trees a model's trees have, on the treebank's own words.
+
+    The same is said of the `untrained` model, of `others`, of random trees, chains and stars: see `analyse`.
+    ``punctuation=False`` counts no heads of punctuation. `progress` is told how many more texts are done.
+    """
+    levels, notes = _levels(model, treebank)
+    if not punctuation:
+        notes.append(f"{treebank.name}: heads of punctuation are not counted")
+    models = sources(model, others, untrained)
+    check_levels(models, levels)
+    induced = {name: _induced(one, treebank.documents, levels, progress) for name, one in models.items()}
+    results, trees = {}, list[Compared]()
+    for level in levels:
+        found = {name: each[level] for name, each in induced.items()}
+        compared = list(_compared(level, treebank.documents, found[MODEL].forest.heads.tolist(), punctuation))
+        results[level] = judge(
+            found,
+            model.trees[level],
+            np.array([head for tree in compared for head in tree.reference]),
+            len(treebank.documents),
+            counted=np.array([counts for tree in compared for counts in tree.counted]),
+            resamples=resamples,
+            seed=seed,
+        )
+        trees += compared
+    return TreebankAgreement(treebank.name, treebank.format, results, trees, [*treebank.notes, *notes])
+
+
+def _levels(model: Model, treebank: Treebank) -> tuple[list[str], list[str]]:
+    """The levels that have trees here and there, and remarks on those that have some in the treebank alone."""
+    there = ["words", "sentences"] if treebank.has_documents else ["words"]
+    levels = checked_levels(model, there)
+    without = [level for level in there if level not in levels]
+    return levels, [f"{treebank.name}: the model has no trees of {level} to compare" for level in without]
+
+
+def _induced(
+    model: Model, documents: Sequence[AnnotatedDocument], levels: list[str], progress: Progress | None
+) -> dict[str, Induced]:
+    """The model's trees over the treebank's words."""
+    written = str.lower if model.tokenizer.lowercase else str
+    texts = [[list(map(written, sentence.words)) for sentence in document.sentences] for document in documents]
+    induced = induce_from_words(model, model.task.from_sentences(texts), levels, progress)
+    if "words" in induced:
+        # The trees of words do not depend on each other, so the sentences may have been grouped in any way.
+        lengths = [len(sentence) for sentences in texts for sentence in sentences]
+        documents = np.repeat(np.arange(len(texts)), [len(sentences) for sentences in texts])
+        words, trees = induced["words"], len(lengths)
+        forest = Forest(words.forest.heads[: sum(lengths)], words.forest.lengths[:trees], documents)
+        induced["words"] = Induced(forest, words.entropies[:trees], words.margins[:trees])
+    return induced
+
+
+def _compared(
+    level: str, documents: Sequence[AnnotatedDocument], heads: Sequence[int], punctuation: bool
+) -> Iterator[Compared]:
+    """Each tree of the treebank beside the heads that a model gives its nodes, all of them one after the other."""
+    found = iter(heads)
+    for document in documents:
+        trees: Sequence[AnnotatedSentence | AnnotatedDocument] = document.sentences if level == "words" else [document]
+        for each in trees:
+            assert each.tree is not None  # a level with trees
+            if isinstance(each, AnnotatedSentence):
+                nodes, counted = each.words, [punctuation or not mark for mark in each.punctuation]
+            else:
+                nodes, counted = [sentence.name for sentence in each.sentences], [True] * len(each.sentences)
+            own = tuple(islice(found, len(nodes)))
+            yield Compared(level, document.name, each.name, nodes, each.tree.heads, own, counted)

@@ -1,0 +1,110 @@
+"""What the trees of a model are like, beside trees that know nothing; if they are the same twice; if they matter."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treetext.data import BadInput, Corpus, Progress
+from treetext.evaluation.ablation import Ablated, ablate
+from treetext.evaluation.bootstrap import Interval, intervals
+from treetext.evaluation.figures import LevelAnalysis, judge, plain
+from treetext.evaluation.induced import Induced, induce
+from treetext.evaluation.scores import check_task
+from treetext.evaluation.sources import LEVELS, MODEL, check_levels, checked_levels, checked_targets, sources
+from treetext.evaluation.tables import Table, ablation_table, agreement_table, figures_table
+from treetext.models import Model
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All that `analyse` finds."""
+
+    data: str
+    fingerprint: str
+    split: str
+    documents: int
+    without_trees: int
+    """Texts without words."""
+    accuracy: Interval | None
+    """None where the texts have no labels."""
+    words: LevelAnalysis | None
+    sentences: LevelAnalysis | None
+    ablation: list[Ablated]
+
+    @property
+    def levels(self) -> dict[str, LevelAnalysis]:
+        """Those that have trees."""
+        return {name: level for name in LEVELS if (level := getattr(self, name)) is not None}
+
+    def tables(self) -> list[Table]:
+        """For each level its figures and how far trees agree; then what other marginals do."""
+        found = []
+        for name, level in self.levels.items():
+            found += [figures_table(name, level), agreement_table(name, level)]
+        return [*found, ablation_table(self.ablation)] if self.ablation else found
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain lists and dictionaries, for JSON."""
+        return {name: plain(value) for name, value in vars(self).items()}
+
+
+def analyse(
+    model: Model,
+    corpus: Corpus,
+    split: str = "test",
+    *,
+    others: Mapping[str, Model] | None = None,
+    untrained: Model | None = None,
+    ablation: bool = True,
+    resamples: int = 1000,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Analysis:
+    """Statistics of the trees that a model induces on the texts of a split, with 95% confidence intervals.
+
+    Beside them stand those of the same model `untrained` (the same settings and seed with fresh weights and random word
+    vectors, unless given), of random trees, chains and stars and, where known, of the gold trees. `others`, such as
+    models of other seeds, are compared with the model and with each other. `ablation` labels the texts again and again
+    with other marginals. `seed` is that of random trees, shuffling and the bootstrap, which draws documents.
+    """
+    models = sources(model, others, untrained)
+    _check(models, corpus)
+    check_levels(models, checked_levels(model))
+    targets, rows = checked_targets(model, corpus, split), corpus.rows[split]
+    induced, right = dict[str, dict[str, Induced]](), None
+    for name, each in models.items():
+        induced[name], classes = induce(each, corpus, split, progress)
+        if name == MODEL and targets is not None:
+            right = np.stack([classes == targets, np.ones(len(classes))], -1)[:, None].astype(float)
+    levels = {}
+    for level in checked_levels(model):
+        found = {name: trees[level] for name, trees in induced.items()}
+        gold = corpus.gold_heads(level, rows[np.unique(found[MODEL].forest.documents)])
+        levels[level] = judge(found, model.trees[level], gold, len(rows), resamples=resamples, seed=seed)
+    return Analysis(
+        data=corpus.name,
+        fingerprint=corpus.fingerprint,
+        split=split,
+        documents=len(rows),
+        without_trees=len(rows) - len(corpus.whole(split)),
+        accuracy=None if right is None else intervals(right, resamples, seed)[0],
+        words=levels.get("words"),
+        sentences=levels.get("sentences"),
+        ablation=ablate(model, corpus, split, seed=seed, resamples=resamples, progress=progress) if ablation else [],
+    )
+
+
+def _check(models: Mapping[str, Model], corpus: Corpus) -> None:
+    for name, model in models.items():
+        check_task(model, corpus, name)
+        try:
+            checked_levels(model)
+        except BadInput as error:
+            raise BadInput(error if name == MODEL else f"{name}: {error}") from None
+        mine, first = (
+            (m.tokenizer.language, m.tokenizer.lowercase, m.tokenizer.tokenized) for m in (model, models[MODEL])
+        )
+        if mine != first:
+            raise BadInput(f"{name}: cuts texts into words otherwise than the first model; expected the same tokenizer")

@@ -1,0 +1,32 @@
+"""The one loop that runs a model over a corpus: everything else in this package uses it."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from jaxtyping import Int
+
+from treetext.data import Corpus, Progress
+from treetext.data.batches import Texts
+from treetext.models import Model, Ran
+from treetext.nn import Replacement
+
+
+def run(
+    model: Model,
+    corpus: Corpus,
+    split: str = "test",
+    batch_size: int = 32,
+    *,
+    most_words: int | None = None,
+    marginals: Mapping[str, Replacement] | None = None,
+    progress: Progress | None = None,
+    doing: str = "scoring texts",
+) -> Iterator[Ran]:
+    """Run on all texts of a split that have words: `Ran.texts` are indices into the rows of the split."""
+    texts = Texts.from_corpus(corpus, corpus.rows[split], model.labels)
+    return model.run(texts, batch_size, most_words=most_words, marginals=marginals, progress=progress, doing=doing)
+
+
+def prior_classes(model: Model, corpus: Corpus, split: str) -> Int[np.ndarray, "_"]:
+    """For each text of a split, the class that is predicted for a text without words."""
+    return np.full(len(corpus.rows[split]), int(np.argmax(model.prior)))

@@ -1,0 +1,141 @@
+"""A logistic regression on word counts: a model that knows nothing of order or trees."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from pydantic import Field
+from torch import nn
+
+from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress, Tokenizer, Vocabulary, needs
+from treetext.data.batches import Batch
+from treetext.models.base import Model, Output, Say
+from treetext.models.settings import ModelSettings
+from treetext.models.words import VOCABULARY, corpus_vocabulary
+from treetext.nn import Replacement
+
+
+class BagOfWordsSettings(ModelSettings):
+    """How the regression is fitted."""
+
+    kind: Literal["bag-of-words"] = "bag-of-words"
+    min_count: int = Field(1, ge=1, description="how often a word must occur in the training data")
+    strength: float = Field(1.0, gt=0, description="inverse of the strength of the L2 regularisation")
+
+
+class BagOfWordsPairsSettings(BagOfWordsSettings):
+    """The same for pairs."""
+
+    kind: Literal["bag-of-words-pairs"] = "bag-of-words-pairs"  # type: ignore[assignment]
+
+
+class BagOfWords(Model):
+    """Adds up a weight for each word and class; of a pair, the words of both sentences count."""
+
+    Settings = BagOfWordsSettings
+    task = DOCUMENTS
+    by_gradients = False
+    files = (VOCABULARY,)
+    settings: BagOfWordsSettings
+
+    def __init__(
+        self,
+        settings: Any,
+        labels: Sequence[str],
+        tokenizer: Tokenizer | None = None,
+        *,
+        vocabulary: Vocabulary,
+        prior: Sequence[float] | None = None,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(settings, labels, tokenizer, prior=prior, about=about)
+        self.vocabulary = vocabulary
+        shape, options = (len(vocabulary), len(labels)), {"dtype": torch.float64}
+        self.weight = nn.Parameter(torch.zeros(shape, **options), requires_grad=False)
+        self.bias = nn.Parameter(torch.zeros(len(labels), **options), requires_grad=False)
+
+    @classmethod
+    def for_corpus(
+        cls,
+        settings: Any,
+        corpus: Corpus,
+        *,
+        seed: int = 0,  # noqa: ARG003
+        progress: Progress | None = None,  # noqa: ARG003
+        say: Say | None = None,  # noqa: ARG003
+    ) -> Self:
+        """A model with the vocabulary of the training data."""
+        vocabulary, classes = corpus_vocabulary(corpus, settings.min_count), corpus.classes
+        return cls(settings, classes, corpus.tokenizer, vocabulary=vocabulary, prior=corpus.prior(classes))
+
+    def forward(
+        self,
+        batch: Batch,
+        marginals: Mapping[str, Replacement] | None = None,  # noqa: ARG002
+        reuse: Output | None = None,  # noqa: ARG002
+    ) -> Output:
+        """The sum of the weights of all words; those of padding and of unknown words are 0."""
+        sentences = torch.cat([self.weight[ids].sum(1) for ids in batch.words])[batch.order]
+        counts = torch.cat(batch.counts)[batch.document_order]
+        document = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
+        return Output(self.bias.expand(len(counts), -1).index_add(0, document, sentences))
+
+    def fit(self, corpus: Corpus, progress: Progress | None = None) -> None:
+        """Fit the regression to the word counts of the training texts."""
+        with needs("baselines"):
+            from scipy.sparse import csr_array
+            from sklearn.linear_model import LogisticRegression
+
+        rows, ids = corpus.rows["train"], self.word_ids(corpus.encoded.lexicon)
+        words = [ids[corpus.encoded.words(row)] for row in rows.tolist()]
+        if progress:
+            progress("counting words: texts", len(rows))
+        ends = np.cumsum([0, *map(len, words)])
+        flat = np.concatenate([np.zeros(0, np.int64), *words])
+        counts = csr_array((np.ones(len(flat)), flat, ends), shape=(len(rows), len(self.vocabulary)))
+        counts.sum_duplicates()
+        regression = LogisticRegression(C=self.settings.strength, max_iter=2000)
+        regression.fit(counts, corpus.targets(self.labels)[rows])
+        weight, bias = regression.coef_, regression.intercept_
+        if len(self.labels) == 2:  # one row, the scores of the second class against the first
+            weight, bias = np.vstack([np.zeros_like(weight), weight]), np.array([0.0, bias[0]])
+        with torch.no_grad():
+            self.weight.copy_(torch.from_numpy(weight.T.copy()))
+            self.bias.copy_(torch.from_numpy(bias))
+            self.weight[:2] = 0  # of padding and of unknown words
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return self.weight.numel() + self.bias.numel()
+
+    def facts(self) -> dict[str, str]:
+        """With the size of the vocabulary."""
+        return {"Parameters": f"{self.size:,}", "Vocabulary": f"{len(self.vocabulary):,} words"}
+
+    def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
+        """The id of each word in the vocabulary."""
+        return np.array(self.vocabulary.ids(lexicon) or [1])
+
+    def parts(self) -> dict[str, Any]:
+        """The vocabulary."""
+        return {"vocabulary": self.vocabulary}
+
+    def write_files(self, directory: Path) -> None:
+        """Write the vocabulary."""
+        self.vocabulary.save(directory / VOCABULARY)
+
+    @classmethod
+    def read_files(cls, directory: Path) -> dict[str, Any]:
+        """Read the vocabulary."""
+        return {"vocabulary": Vocabulary.load(directory / VOCABULARY)}
+
+
+class BagOfWordsPairs(BagOfWords):
+    """The same for pairs."""
+
+    Settings = BagOfWordsPairsSettings
+    task = PAIRS

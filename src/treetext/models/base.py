@@ -1,0 +1,294 @@
+"""The contract of all models: batches in, scores and trees out."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from treetext.data import BadInput, Corpus, Progress, Task, Tokenizer
+from treetext.data.batches import Batch, Batches, Texts
+from treetext.models.results import Decoding, Parsed, ParsedSentence, Prediction, check_decoding, decoded_level
+from treetext.models.settings import ModelSettings
+from treetext.nn import LevelOutput, Replacement
+
+MOST_WORDS = 50_000
+Say = Callable[[str], object]
+"""Prints a remark for the user."""
+
+
+class Output(NamedTuple):
+    """What a model computes for a batch."""
+
+    logits: Float[Tensor, "b classes"]
+    """The scores of the classes."""
+    texts: Float[Tensor, "b k"] | None = None
+    """A vector for each text, where the model has one."""
+    levels: Mapping[str, list[LevelOutput]] = {}
+    """For words and for sentences, where the model has such a level, what each bucket of the batch became."""
+
+
+class TreeKind(NamedTuple):
+    """The trees of a level."""
+
+    projective: bool
+    single_root: bool
+
+
+class Ran(NamedTuple):
+    """A batch that a model has run on."""
+
+    texts: list[int]
+    """Which texts these are."""
+    batch: Batch
+    output: Output
+
+
+class Model(nn.Module):
+    """A classifier of texts.
+
+    `labels` are the classes in the order of their scores; `prior` is the share of each in training, which is the
+    prediction for a text without words. `about` says where the model comes from, for its card.
+    """
+
+    Settings: ClassVar[type[ModelSettings]]
+    task: ClassVar[Task]
+    by_gradients: ClassVar[bool] = True
+    """Whether the model is trained by gradients; if not, `fit` trains it."""
+    uses_gold: ClassVar[bool] = False
+    """Whether `forward` reads the gold trees of a batch."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """The files of a saved model beside its settings and weights: see `write_files`."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        labels: Sequence[str],
+        tokenizer: Tokenizer | None = None,
+        *,
+        prior: Sequence[float] | None = None,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        if len(labels) < 2 or len(set(labels)) < len(labels):
+            raise ValueError(f"labels: expected two or more different classes, got {list(labels)}")
+        self.settings, self.labels = settings, list(labels)
+        self.tokenizer = tokenizer or Tokenizer()
+        self.prior = [1 / len(labels)] * len(labels) if prior is None else list(prior)
+        if len(self.prior) != len(labels):
+            raise ValueError(f"prior: expected {len(labels)} probabilities, one for each label, got {len(self.prior)}")
+        self.about = about or {}
+
+    @abstractmethod
+    def forward(
+        self, batch: Batch, marginals: Mapping[str, Replacement] | None = None, reuse: Output | None = None
+    ) -> Output:
+        """Scores of the classes, and the levels behind them.
+
+        `marginals` replaces the marginals of a level's trees by others. `reuse` is an output for the same batch whose
+        words had the marginals that they are to have now: a model may take its words instead of computing them again.
+        """
+
+    @classmethod
+    def for_corpus(
+        cls,
+        settings: Any,
+        corpus: Corpus,
+        *,
+        seed: int = 0,  # noqa: ARG003 (for models that draw more than weights)
+        progress: Progress | None = None,  # noqa: ARG003
+        say: Say | None = None,  # noqa: ARG003
+    ) -> Self:
+        """An untrained model for the classes of a corpus; weights are drawn by torch's global generator."""
+        return cls(settings, corpus.classes, corpus.tokenizer, prior=corpus.prior(corpus.classes))
+
+    def fit(self, corpus: Corpus, progress: Progress | None = None) -> None:
+        """Train on a corpus without gradients."""
+        raise NotImplementedError(f"{type(self).__name__} is trained by gradients")
+
+    @property
+    def trees(self) -> dict[str, TreeKind]:
+        """The levels (words, sentences) that have trees, and of which kind."""
+        return {}
+
+    @property
+    def levels_with_trees(self) -> list[str]:
+        """The levels that have trees."""
+        return list(self.trees)
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are, without word vectors."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def facts(self) -> dict[str, str]:
+        """Facts for people, by name: for the model card and reports."""
+        return {"Parameters, without word vectors": f"{self.size:,}"}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return next((tensor.device for tensor in self.state_dict().values()), torch.device("cpu"))
+
+    def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
+        """The id, in batches of this model, of each word of a lexicon (default: its index)."""
+        return np.arange(max(1, len(lexicon)))
+
+    def batches(self, texts: Texts) -> Batches:
+        """What collates texts for `forward`."""
+        return Batches(texts, self.word_ids(texts.lexicon), self.uses_gold)
+
+    def parts(self) -> dict[str, Any]:
+        """The arguments that make a model like this one, beside settings, labels, tokenizer and prior."""
+        return {}
+
+    def write_files(self, directory: Path) -> None:
+        """Write each of `files` into a directory."""
+
+    @classmethod
+    def read_files(cls, directory: Path) -> dict[str, Any]:  # noqa: ARG003
+        """The `parts` that `write_files` wrote."""
+        return {}
+
+    def untrained(self) -> Self:
+        """The same model before any training: with the weights that its seed draws, and random word vectors."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(self.about.get("seed", 0)))
+            fresh = type(self)(self.settings, self.labels, self.tokenizer, prior=self.prior, **self.parts())
+        for tensor in self.parameters():
+            return fresh.to(tensor).eval()
+        return fresh.eval()
+
+    def tokens(self, text: Any) -> list[list[str]]:
+        """The sentences of a text as words."""
+        return self.task.tokens(text, self.tokenizer)
+
+    def is_whole(self, document: list[list[str]]) -> bool:
+        """Whether a tokenised text can be scored: it has words and, as a pair, two sentences."""
+        return bool(self.task.is_whole(len(document)))
+
+    def predict(self, texts: Sequence[Any], batch_size: int = 32, progress: Progress | None = None) -> list[Prediction]:
+        """The label of each text; a text without words gets the label that was most frequent in training.
+
+        A text is a string, a list of sentences, or a list of lists of words; for a model of pairs, it is two sentences,
+        each a string or a list of words.
+        """
+        return self.predict_tokens(self._tokens(texts), batch_size, progress)
+
+    def predict_tokens(
+        self, documents: Sequence[list[list[str]]], batch_size: int = 32, progress: Progress | None = None
+    ) -> list[Prediction]:
+        """The same for texts that `tokens` has cut into sentences of words."""
+        predictions = [self._prediction(self.prior)] * len(documents)
+        for texts, _, output in self.run(Texts.from_words(documents), batch_size, progress=progress):
+            for text, probabilities in zip(texts, _probabilities(output), strict=True):
+                predictions[text] = self._prediction(probabilities)
+        return predictions
+
+    def parse(
+        self,
+        texts: Sequence[Any],
+        decode: Decoding = "marginals",
+        batch_size: int = 32,
+        progress: Progress | None = None,
+    ) -> list[Parsed]:
+        """Labels, sentences, words, trees, and the marginals behind the trees.
+
+        `decode` says what the best tree maximises: the sum of the `marginals` of its arcs (minimum Bayes risk), the
+        sum of their logarithms (`log-marginals`), or the sum of the `scores` (the most probable tree).
+        """
+        return self.parse_tokens(self._tokens(texts), decode, batch_size, progress)
+
+    def parse_tokens(
+        self,
+        documents: Sequence[list[list[str]]],
+        decode: Decoding = "marginals",
+        batch_size: int = 32,
+        progress: Progress | None = None,
+    ) -> list[Parsed]:
+        """The same for texts that `tokens` has cut into sentences of words."""
+        check_decoding(decode)
+        parsed = [
+            Parsed(self._prediction(self.prior), [ParsedSentence(words, None, None) for words in sentences], None, None)
+            for sentences in documents
+        ]
+        for texts, batch, output in self.run(Texts.from_words(documents), batch_size, progress=progress):
+            words = iter(decoded_level(output.levels.get("words"), batch.lengths, batch.order, decode))
+            trees = decoded_level(output.levels.get("sentences"), batch.counts, batch.document_order, decode)
+            for text, probabilities, tree in zip(texts, _probabilities(output), trees, strict=True):
+                sentences = [ParsedSentence(sentence, *next(words)) for sentence in documents[text]]
+                parsed[text] = Parsed(self._prediction(probabilities), sentences, *tree)
+        return parsed
+
+    def run(
+        self,
+        texts: Texts,
+        batch_size: int = 32,
+        *,
+        most_words: int | None = MOST_WORDS,
+        marginals: Mapping[str, Replacement] | None = None,
+        progress: Progress | None = None,
+        doing: str = "texts",
+    ) -> Iterator[Ran]:
+        """Run on all texts that have words, in batches of similar length, without gradients and without dropout.
+
+        A batch has at most `most_words`, unless a single text has more. This is the one loop that runs a model outside
+        of training.
+        """
+        if batch_size < 1:
+            raise ValueError(f"batch_size: expected 1 or more, got {batch_size}")
+        whole = np.flatnonzero(self.task.is_whole(texts.sentences))
+        if progress:
+            progress(doing, len(texts) - len(whole))
+        collate, device, training = self.batches(texts), self.device, self.training
+        self.eval()
+        try:
+            for some in _similar(whole, texts, batch_size, most_words):
+                batch = collate(some).to(device)
+                with torch.inference_mode():
+                    output: Output = self(batch, marginals)
+                yield Ran(some, batch, output)
+                if progress:
+                    progress(doing, len(some))
+        finally:
+            self.train(training)
+
+    def _tokens(self, texts: Sequence[Any]) -> list[list[list[str]]]:
+        if isinstance(texts, str):
+            raise TypeError("texts: expected a list of texts, got a string")
+        documents = []
+        for i, text in enumerate(texts):
+            try:
+                documents.append(self.tokens(text))
+            except (TypeError, BadInput) as error:
+                raise type(error)(f"texts[{i}]: {error}") from None
+        return documents
+
+    def _prediction(self, probabilities: Sequence[float]) -> Prediction:
+        best = int(np.argmax(probabilities))
+        return Prediction(self.labels[best], probabilities[best], dict(zip(self.labels, probabilities, strict=True)))
+
+
+def _probabilities(output: Output) -> list[list[float]]:
+    probabilities: list[list[float]] = output.logits.double().softmax(-1).tolist()
+    return probabilities
+
+
+def _similar(
+    whole: Int[np.ndarray, "_"], texts: Texts, batch_size: int, most_words: int | None
+) -> Iterator[list[int]]:
+    """Batches of texts with about as many sentences, and no more words than fit."""
+    some, held = list[int](), 0
+    for text in whole[np.lexsort((texts.sizes[whole], texts.sentences[whole]))].tolist():
+        words = int(texts.sizes[text])
+        if some and (len(some) == batch_size or (most_words and held + words > most_words)):
+            yield some
+            some, held = [], 0
+        some.append(text)
+        held += words
+    if some:
+        yield some

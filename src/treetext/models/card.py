@@ -1,0 +1,89 @@
+"""The model card: what it is, where it comes from, how good it is, how to use it."""
+
+import json
+from typing import Any
+
+from treetext.models.base import Model
+
+TREES = (
+    " It induces dependency trees on the way (Liu and Lapata, Learning Structured Text Representations, TACL 2018). The"
+    " trees are whatever helped the classification: test what they mean before you rely on them."
+)
+
+
+def card(model: Model) -> str:
+    """A README in Markdown, with the header that the hub reads."""
+    about = model.about
+    shipped = about.get("shipped")
+    language = model.tokenizer.language
+    parts = [
+        "\n".join(
+            [
+                "---",
+                "library_name: treetext",
+                "pipeline_tag: text-classification",
+                *([] if language == "xx" else [f"language: {language}"]),
+                "tags: [treetext, latent-trees, structured-attention]",
+                "---",
+            ]
+        ),
+        f"# {type(model).__name__}, a model by treetext",
+        f"It gives a text one of {len(model.labels)} labels ({_listed(model.labels)})." + TREES * bool(model.trees),
+        _use(model),
+        _table(
+            "## Where it comes from",
+            {
+                "Recipe": about.get("recipe_name", "not recorded"),
+                "Task": about.get("recipe", {}).get("about", "not recorded"),
+                "Data": about.get("data", "not recorded"),
+                "Fingerprint of the data": about.get("fingerprint", "not recorded"),
+                "Seed": about.get("seed", "not recorded"),
+                **model.facts(),
+                "Epochs (best by dev)": about.get("epoch", "not recorded"),
+                "Seconds of training": about.get("seconds", "not recorded"),
+                "Command": about.get("command", "not recorded"),
+                **({"Made smaller": _smaller(shipped)} if shipped else {}),
+            },
+        ),
+        _table(
+            "## Scores (accuracy in percent)",
+            {name: f"{100 * score:.1f}" for name, score in _scores(about).items()} or {"": "not recorded"},
+        ),
+        "## Recipe\n\n```json\n" + json.dumps(about.get("recipe", {}), indent=2, ensure_ascii=False) + "\n```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _smaller(shipped: dict[str, Any]) -> str:
+    kept = f"{shipped['words']:,} of {shipped['of']:,} words, weights as {shipped['precision']}"
+    return f"{kept}; ships with treetext as `{shipped['name']}`"
+
+
+def _scores(about: dict[str, Any]) -> dict[str, float]:
+    """Those of the training and, where the model was made smaller after that, of this one, too."""
+    scores: dict[str, float] = about.get("scores", {})
+    if "shipped" not in about:
+        return scores
+    full = {f"{split}, of the full model": score for split, score in scores.items()}
+    return {**full, "dev, of this smaller one": about["shipped"]["dev"]}
+
+
+def _use(model: Model) -> str:
+    name = model.about.get("shipped", {}).get("name", "this/directory")
+    lines = [
+        "from treetext import load_model\n",
+        f'model = load_model("{name}")',
+        f"[parsed] = model.parse([{model.task.python}])",
+        "print(parsed.label, parsed.probability, parsed.sentences[0].tree)",
+    ]
+    return "\n".join(["```python", *lines, "```"])
+
+
+def _table(title: str, rows: dict[str, object]) -> str:
+    lines = [f"| {name} | {str(value).replace('|', chr(92) + '|')} |" for name, value in rows.items()]
+    return "\n".join([title, "", "| | |", "| --- | --- |", *lines])
+
+
+def _listed(labels: list[str]) -> str:
+    shown = ", ".join(f"`{label}`" for label in labels[:10])
+    return shown + (", …" if len(labels) > 10 else "")

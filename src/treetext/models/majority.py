@@ -1,0 +1,52 @@
+"""The majority class: what every model must beat."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+
+from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress
+from treetext.data.batches import Batch
+from treetext.models.base import Model, Output
+from treetext.models.settings import ModelSettings
+from treetext.nn import Replacement
+
+
+class MajoritySettings(ModelSettings):
+    """There is nothing to set."""
+
+    kind: Literal["majority"] = "majority"
+
+
+class MajorityPairsSettings(ModelSettings):
+    """There is nothing to set."""
+
+    kind: Literal["majority-pairs"] = "majority-pairs"
+
+
+class Majority(Model):
+    """Gives every text the class that is most frequent in training."""
+
+    Settings: type[ModelSettings] = MajoritySettings
+    task = DOCUMENTS
+    by_gradients = False
+
+    def forward(
+        self,
+        batch: Batch,
+        marginals: Mapping[str, Replacement] | None = None,  # noqa: ARG002
+        reuse: Output | None = None,  # noqa: ARG002
+    ) -> Output:
+        """The logarithm of the prior, for each text."""
+        prior = torch.tensor(self.prior, device=batch.labels.device).log()
+        return Output(prior.expand(len(batch.labels), -1))
+
+    def fit(self, corpus: Corpus, progress: Progress | None = None) -> None:
+        """The prior is all there is to learn."""
+
+
+class MajorityPairs(Majority):
+    """The same for pairs."""
+
+    Settings = MajorityPairsSettings
+    task = PAIRS

@@ -1,0 +1,192 @@
+"""Models with a word table: a vocabulary, and a vector for each of its words."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int
+from pydantic import Field
+from torch import Tensor, nn
+
+from treetext.data import Corpus, Progress, Settings, Tokenizer, Vocabulary, read_vectors, word2vec
+from treetext.data.batches import Batch
+from treetext.data.vocabulary import PAD_ID, UNK_ID
+from treetext.models.base import Model, Say
+from treetext.models.settings import ModelSettings, Size
+from treetext.nn import Buckets, Dropout
+
+VOCABULARY = "vocabulary.txt"
+
+
+class VocabularySettings(Settings):
+    """Which words a model knows, and where their vectors start."""
+
+    min_count: int = Field(6, ge=1, description="how often a word must occur in the training data")
+    vectors: str = Field(
+        "word2vec", min_length=1, description="word2vec (trained on train and dev), random, or a file of vectors"
+    )
+    deviation: float | None = Field(None, gt=0, description="standard deviation to scale vectors to, or to draw with")
+    skip_gram: bool = Field(False, description="for word2vec, instead of CBOW")
+    window: int = Field(5, ge=1, description="for word2vec")
+    epochs: int = Field(5, ge=1, description="for word2vec")
+
+
+class WordSettings(ModelSettings):
+    """The settings of a word table."""
+
+    embedding: Size = Field(200, description="size of word vectors")
+    dropout: float = Field(0.3, ge=0, lt=1)
+    vocabulary: VocabularySettings = VocabularySettings()
+
+
+class WordModel(Model):
+    """A model whose words have vectors of their own."""
+
+    settings: WordSettings
+    files = (VOCABULARY,)
+
+    def __init__(
+        self,
+        settings: Any,
+        labels: Sequence[str],
+        tokenizer: Tokenizer | None = None,
+        *,
+        vocabulary: Vocabulary,
+        vectors: Float32[np.ndarray, "words size"] | None = None,
+        prior: Sequence[float] | None = None,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(settings, labels, tokenizer, prior=prior, about=about)
+        if vectors is not None and vectors.shape != (len(vocabulary), settings.embedding):
+            expected = f"{len(vocabulary)} vectors of {settings.embedding} numbers"
+            raise ValueError(f"vectors: expected {expected}, as vocabulary and settings say, got {vectors.shape}")
+        self.vocabulary = vocabulary
+        # Sparse gradients: a step changes the vectors of the words in its batch alone.
+        self.embedding = nn.Embedding(len(vocabulary), settings.embedding, padding_idx=PAD_ID, sparse=True)
+        self.dropout = Dropout(settings.dropout)
+        with torch.no_grad():
+            self.embedding.weight.normal_(0, 0.1)
+            if vectors is not None:
+                self.embedding.weight.copy_(torch.from_numpy(vectors))
+            self.embedding.weight[PAD_ID] = 0
+
+    @classmethod
+    def for_corpus(
+        cls,
+        settings: Any,
+        corpus: Corpus,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        say: Say | None = None,
+    ) -> Self:
+        """An untrained model with the vocabulary of the training data and the vectors that its settings ask for."""
+        vocabulary = corpus_vocabulary(corpus, settings.vocabulary.min_count)
+        vectors, note = first_vectors(corpus, settings.vocabulary, vocabulary, settings.embedding, seed, progress)
+        if say and note:
+            say(note)
+        classes = corpus.classes
+        prior = corpus.prior(classes)
+        return cls(settings, classes, corpus.tokenizer, vocabulary=vocabulary, vectors=vectors, prior=prior)
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are, without word vectors."""
+        return super().size - self.embedding.weight.numel()
+
+    def facts(self) -> dict[str, str]:
+        """With the size of the vocabulary."""
+        return {**super().facts(), "Vocabulary": f"{len(self.vocabulary):,} words"}
+
+    def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
+        """The id of each word in the vocabulary."""
+        return np.array(self.vocabulary.ids(lexicon) or [UNK_ID])
+
+    def embedded(self, batch: Batch) -> tuple[Float[Tensor, "p d"], Buckets]:
+        """The vectors of all words, time-major within each bucket, for `Level.compose`."""
+        flat = self.dropout(self.embedding(torch.cat([ids.T.flatten() for ids in batch.words])))
+        return flat, Buckets.of([ids.shape for ids in batch.words], batch.lengths)
+
+    def parts(self) -> dict[str, Any]:
+        """The vocabulary."""
+        return {"vocabulary": self.vocabulary}
+
+    def write_files(self, directory: Path) -> None:
+        """Write the vocabulary."""
+        self.vocabulary.save(directory / VOCABULARY)
+
+    @classmethod
+    def read_files(cls, directory: Path) -> dict[str, Any]:
+        """Read the vocabulary."""
+        return {"vocabulary": Vocabulary.load(directory / VOCABULARY)}
+
+
+M = TypeVar("M", bound=WordModel)
+
+
+def shrink(model: M, words: int) -> M:
+    """A copy that knows only the first `words` of the vocabulary, which are the most frequent in a trained model.
+
+    The two entries for padding and for unknown words count too; all other words become unknown.
+    """
+    most = len(model.vocabulary)
+    if not 2 < words <= most:
+        raise ValueError(f"words: expected 3 to {most}, as many as the vocabulary has, got {words}")
+    weights = model.state_dict()
+    weights["embedding.weight"] = weights["embedding.weight"][:words]
+    vocabulary = Vocabulary(model.vocabulary.words[:words])
+    small = type(model)(
+        model.settings, model.labels, model.tokenizer, vocabulary=vocabulary, prior=model.prior, about=dict(model.about)
+    )
+    small.to(model.embedding.weight).load_state_dict(weights)
+    return small.eval()
+
+
+def corpus_vocabulary(corpus: Corpus, min_count: int) -> Vocabulary:
+    """The words that are frequent enough in the training data."""
+    counts = corpus.encoded.counts(corpus.rows["train"]).tolist()
+    return Vocabulary.from_counts(dict(zip(corpus.encoded.lexicon, counts, strict=True)), min_count)
+
+
+def first_vectors(
+    corpus: Corpus,
+    settings: VocabularySettings,
+    vocabulary: Vocabulary,
+    size: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> tuple[Float32[np.ndarray, "words size"] | None, str | None]:
+    """The vectors that training starts from, None for random ones; and how many of them a file has."""
+    if settings.vectors == "random":
+        if settings.deviation is None:
+            return None, None
+        drawn = np.random.default_rng(seed).normal(0, settings.deviation, (len(vocabulary), size))
+        return drawn.astype(np.float32), None
+    if settings.vectors == "word2vec":
+        rows = np.concatenate([corpus.rows["train"], corpus.rows["dev"]])
+        learnt = word2vec(
+            corpus.encoded.sentences(rows),
+            size,
+            words=vocabulary.words,
+            skip_gram=settings.skip_gram,
+            window=settings.window,
+            epochs=settings.epochs,
+            seed=seed,
+            progress=partial(progress, "word2vec: sentences") if progress else None,
+        )
+        return _scaled(learnt, learnt[1:], settings.deviation), None  # that of the padding is 0
+    vectors, known = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
+    vectors = _scaled(vectors, vectors[known], settings.deviation)
+    vectors[~known] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~known), size))
+    return vectors, f"{settings.vectors} has vectors for {known.sum():,} of {len(vocabulary):,} words"
+
+
+def _scaled(
+    vectors: Float32[np.ndarray, "words size"], known: Float32[np.ndarray, "some size"], deviation: float | None
+) -> Float32[np.ndarray, "words size"]:
+    """Scale vectors such that the numbers of the known ones have this deviation; equal numbers stay as they are."""
+    spread = known.std(dtype=np.float64) if known.size else 0  # in float32, that of equal numbers need not be 0
+    return vectors if deviation is None or not spread else (vectors * (deviation / spread)).astype(np.float32)

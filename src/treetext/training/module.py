@@ -1,0 +1,170 @@
+"""A model as Lightning trains it."""
+
+import math
+import sys
+import time
+from typing import Any
+
+import lightning.pytorch as pl
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
+from torch.utils.data import DataLoader
+
+from treetext.data import BadInput, Corpus
+from treetext.data.batches import Batch, LengthBatches, Texts
+from treetext.models import Model
+from treetext.training.objectives import OBJECTIVES
+from treetext.training.optimizers import clip, make_optimizer
+from treetext.training.recipe import Recipe
+from treetext.trees import NonFiniteScores
+
+
+class Module(pl.LightningModule):
+    """Steps, scores and the optimiser. The same seed gives the same weights, also after a pause between epochs."""
+
+    def __init__(self, model: Model, recipe: Recipe, texts: int, empty_right: int, empty: int) -> None:
+        super().__init__()
+        self.model, self.recipe, self.texts = model, recipe, texts
+        self.empty_right, self.empty = empty_right, empty
+        """Dev texts without words, for which the prior's class is predicted: how many are right, of how many."""
+        self.right = self.scored = 0
+
+    def on_train_epoch_start(self) -> None:
+        """Dropout starts afresh with each epoch, so that a resumed training goes on as it would have."""
+        seeds = np.random.SeedSequence([self.recipe.seed, self.current_epoch, self.global_rank])
+        torch.manual_seed(int(seeds.generate_state(1)[0]))
+        # Lightning tells samplers only, not batch samplers.
+        self.trainer.train_dataloader.batch_sampler.set_epoch(self.current_epoch)  # type: ignore[union-attr]
+
+    @property
+    def steps(self) -> int:
+        """Of all epochs. Lightning's own count draws batches, before it knows in which epoch a training is resumed."""
+        batches = -(-self.texts // self.recipe.training.batch_size)
+        return self.recipe.training.epochs * -(-batches // self.trainer.world_size)
+
+    def training_step(self, batch: Batch, _: int) -> Tensor:
+        """The weighted sum of the objectives on a batch; the cross entropy, where it is among them, is logged."""
+        try:
+            output, progress = self.model(batch), self.global_step / self.steps
+        except NonFiniteScores:
+            raise diverged(self.current_epoch + 1) from None
+        weights = self.recipe.training.objectives
+        losses = {name: OBJECTIVES[name].value(batch, output, progress) for name, weight in weights.items() if weight}
+        total = sum((loss if weights[name] == 1 else weights[name] * loss for name, loss in losses.items()), start=0.0)
+        shown = losses.get("cross_entropy", total)
+        self.log("loss", shown, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(batch.labels))
+        return total  # type: ignore[return-value]  # a recipe has an objective at least
+
+    def validation_step(self, batch: Batch, _: int) -> None:
+        """Count the right predictions."""
+        self.right += int((self.model(batch).logits.argmax(-1) == batch.labels).sum())
+        self.scored += len(batch.labels)
+
+    def on_validation_epoch_end(self) -> None:
+        """The accuracy on all dev texts, with those that have no words."""
+        counts: Any = self.all_gather(torch.tensor([self.right, self.scored], device=self.device))
+        right, scored = counts.reshape(-1, 2).sum(0)
+        accuracy = (right + self.empty_right) / (scored + self.empty)
+        self.log("dev_accuracy", accuracy.float(), prog_bar=True, rank_zero_only=False)
+        self.right = self.scored = 0
+
+    def configure_optimizers(self) -> Any:
+        """The recipe's."""
+        optimizer = make_optimizer(self.model, self.recipe.training)
+        if self.recipe.training.schedule == "constant":
+            return optimizer
+        falling = LambdaLR(optimizer, lambda step: max(0.0, 1 - step / self.steps))
+        return [optimizer], [{"scheduler": falling, "interval": "step"}]
+
+    def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
+        """The recipe's norm, over dense and sparse gradients."""
+        if self.recipe.training.clip is not None:
+            clip(self.model.parameters(), self.recipe.training.clip)
+
+
+class Loaders(pl.LightningDataModule):
+    """Batches of similar length, divided among the devices."""
+
+    def __init__(self, corpus: Corpus, model: Model, recipe: Recipe) -> None:
+        super().__init__()
+        self.corpus, self.recipe = corpus, recipe
+        self.collate = model.batches(Texts.from_corpus(corpus, classes=model.labels))
+
+    def train_dataloader(self) -> "DataLoader[Any]":
+        """The training texts in another order in each epoch."""
+        return self._loader("train", shuffle=True)
+
+    def val_dataloader(self) -> "DataLoader[Any]":
+        """The dev texts, shortest first."""
+        return self._loader("dev", shuffle=False)
+
+    def _loader(self, split: str, shuffle: bool) -> "DataLoader[Any]":
+        rows, encoded, settings = self.corpus.whole(split), self.corpus.encoded, self.recipe.training
+        lengths = self.corpus.task.lengths(encoded, rows)
+        batches = LengthBatches(*lengths, settings.batch_size, rows=rows, shuffle=shuffle, seed=self.recipe.seed)
+        if self.trainer:  # the first batches are drawn before on_train_epoch_start, also where a training is resumed
+            batches.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)  # type: ignore[attr-defined]
+        world, rank = (self.trainer.world_size, self.trainer.global_rank) if self.trainer else (1, 0)
+        share: Any = Share(batches, rank, world, even=shuffle)
+        # With a generator of its own: a loader draws a number whenever it starts, which must not change the dropout.
+        own = torch.Generator()
+        every = range(len(encoded))
+        return DataLoader(every, batch_sampler=share, collate_fn=self.collate, generator=own)  # type: ignore[arg-type]
+
+
+class Share:
+    """Every so-and-so-many-th batch, for one of several devices; `even` if all must have the same number."""
+
+    def __init__(self, batches: LengthBatches, rank: int, world: int, even: bool) -> None:
+        self.batches, self.rank, self.world, self.even = batches, rank, world, even
+
+    def set_epoch(self, epoch: int) -> None:
+        """From now on, give the batches of this epoch."""
+        self.batches.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        extra = self.world - 1 if self.even else self.world - 1 - self.rank
+        return (len(self.batches) + extra) // self.world
+
+    def __iter__(self) -> Any:
+        mine = list(self.batches)
+        if self.even:
+            mine += (mine * self.world)[: -len(mine) % self.world]
+        return iter(mine[self.rank :: self.world])
+
+
+class Curve(pl.Callback):
+    """Prints a line for each epoch, and keeps what it says: also of the epochs before a pause."""
+
+    def __init__(self) -> None:
+        self.epochs: list[dict[str, Any]] = []
+
+    def on_train_epoch_start(self, *_: Any) -> None:
+        """Start the clock."""
+        self.start = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
+        """Before the checkpoint is written, which is to have this epoch too."""
+        loss, accuracy = (float(trainer.callback_metrics[name]) for name in ("loss", "dev_accuracy"))
+        epoch, seconds = trainer.current_epoch + 1, round(time.perf_counter() - self.start, 2)
+        if not math.isfinite(loss):
+            raise diverged(epoch)
+        self.epochs.append({"epoch": epoch, "loss": loss, "dev_accuracy": accuracy, "seconds": seconds})
+        if trainer.is_global_zero:
+            line = f"epoch {epoch:3}: loss {loss:.4f}, dev accuracy {100 * accuracy:.1f}, {seconds:.1f} s"
+            print(line, file=sys.stderr, flush=True)
+
+    def state_dict(self) -> dict[str, Any]:
+        """For the checkpoint."""
+        return {"epochs": self.epochs}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """From the checkpoint."""
+        self.epochs = state["epochs"]
+
+
+def diverged(epoch: int) -> BadInput:
+    """The refusal of a training that has diverged."""
+    return BadInput(f"epoch {epoch}: loss is NaN or infinite; lower training.learning_rate or set training.clip")

@@ -1,0 +1,47 @@
+"""Objectives: what training minimises. A recipe lists them with their weights."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from treetext.data.batches import Batch
+from treetext.models import Output
+
+
+class Objective(NamedTuple):
+    """A function of a batch, the model's output and the progress of training, from 0 to 1."""
+
+    value: Callable[[Batch, Output, float], Float[Tensor, ""]]
+    needs_trees: bool = False
+
+
+def cross_entropy(batch: Batch, output: Output, progress: float) -> Float[Tensor, ""]:  # noqa: ARG001
+    """The mean negative log probability of the labels."""
+    return functional.cross_entropy(output.logits, batch.labels)
+
+
+def entropy_schedule(batch: Batch, output: Output, progress: float) -> Float[Tensor, ""]:  # noqa: ARG001
+    """A bonus for the entropy of the trees that falls linearly and becomes a penalty halfway.
+
+    Summed over the levels that have trees, each with its mean share of the maximal entropy (`tree_entropy`).
+    """
+    shares = [tree_entropy(output, level) for level in output.levels]
+    return (2 * progress - 1) * torch.stack(shares).sum()
+
+
+def tree_entropy(output: Output, level: str) -> Float[Tensor, ""]:
+    """The mean entropy of the trees of a level, each as a share of its maximum; 0 where there are no trees.
+
+    Trees of a single node do not count: there is only one.
+    """
+    distributions = [bucket.trees for bucket in output.levels[level] if bucket.trees is not None]
+    shares = [trees.entropy_share[trees.lengths > 1] for trees in distributions]
+    joined = torch.cat(shares) if shares else output.logits.new_zeros(0)
+    return joined.mean() if len(joined) else output.logits.new_zeros(())
+
+
+OBJECTIVES = {"cross_entropy": Objective(cross_entropy), "entropy": Objective(entropy_schedule, needs_trees=True)}

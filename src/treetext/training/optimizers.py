@@ -1,0 +1,83 @@
+"""Optimisers for models some of whose parameters, such as word vectors, have sparse gradients."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from treetext.training.recipe import Training
+
+
+def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
+    """The optimiser of the settings; L2 is not on biases, root vectors and parameters with sparse gradients."""
+    # As by default, but torch warns where nobody has said so.
+    torch.sparse.check_sparse_tensor_invariants.disable()  # type: ignore[no-untyped-call]
+    sparse = {id(p) for part in model.modules() if getattr(part, "sparse", False) for p in part.parameters(False)}
+    tables = [p for p in model.parameters() if id(p) in sparse]
+    others = [p for p in model.parameters() if id(p) not in sparse]
+    weights, rest = [p for p in others if p.dim() > 1], [p for p in others if p.dim() <= 1]
+    groups = [{"params": weights, "weight_decay": settings.l2}, {"params": rest, "weight_decay": 0.0}]
+    rate = settings.learning_rate
+    match settings.optimizer:
+        case "adagrad":  # as TensorFlow's, which starts from 0.1
+            both = partial(torch.optim.Adagrad, lr=rate, initial_accumulator_value=0.1)
+            return Together(both(groups, fused=True), *([both(tables)] if tables else []))  # not fused: sparse
+        case "sgd":
+            return torch.optim.SGD([*groups, {"params": tables, "weight_decay": 0.0}], lr=rate)
+        case "adam":
+            return Together(torch.optim.Adam(groups, lr=rate), *_sparse_adam(tables, rate))
+        case "adamw":
+            return Together(torch.optim.AdamW(groups, lr=rate), *_sparse_adam(tables, rate))
+
+
+def _sparse_adam(tables: list[nn.Parameter], rate: float) -> list[Optimizer]:
+    return [torch.optim.SparseAdam(tables, lr=rate)] if tables else []
+
+
+class Together(Optimizer):
+    """Several optimisers, each for some of the parameters, that step together."""
+
+    def __init__(self, *optimizers: Optimizer) -> None:
+        self.optimizers = optimizers
+        super().__init__([group for optimizer in optimizers for group in optimizer.param_groups], {})
+        self._share()
+
+    def _share(self) -> None:
+        """Let all have the same groups and the same state, so that a change of a learning rate reaches its owner."""
+        groups = iter(self.param_groups)
+        for optimizer in self.optimizers:
+            optimizer.param_groups = [next(groups) for _ in optimizer.param_groups]
+            optimizer.state = self.state
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step of each."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for optimizer in self.optimizers:
+            optimizer.step()
+        return loss
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take up the state that `state_dict` gave."""
+        super().load_state_dict(state_dict)
+        self._share()
+
+
+@torch.no_grad()
+def clip(parameters: Iterable[nn.Parameter], most: float) -> None:
+    """Scale all gradients such that their norm is at most this; torch's own function takes no sparse ones."""
+    gradients = []
+    for parameter in parameters:
+        if parameter.grad is not None:
+            if parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.coalesce()
+            gradients.append(parameter.grad)
+    values: list[Tensor] = [g.values() if g.is_sparse else g for g in gradients]
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(values)))
+    scale = (most / (norm + 1e-12)).clamp(max=1.0)
+    torch._foreach_mul_(values, scale)

@@ -1,0 +1,264 @@
+"""Recipes: everything that decides how a model comes out, as TOML files that are checked before anything runs."""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from difflib import get_close_matches
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, Field, SerializeAsAny, ValidationError, field_validator, model_validator
+
+from treetext.data import BadInput, Reader, Settings, find_reader, formats_with
+from treetext.models import ModelSettings, find_model
+from treetext.training.objectives import OBJECTIVES
+
+RECIPES = files("treetext.training") / "recipes"
+
+
+class Training(Settings):
+    """How the model is fitted."""
+
+    optimizer: Literal["adagrad", "adam", "adamw", "sgd"] = "adagrad"
+    learning_rate: float = Field(0.05, gt=0)
+    schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls to 0 at the end")
+    l2: float = Field(1e-4, ge=0, description="on weights, not on biases, word vectors and root vectors")
+    objectives: dict[str, float] = Field({"cross_entropy": 1.0}, description="what is minimised: weights by name")
+    clip: float | None = Field(None, gt=0, description="largest norm of a gradient")
+    batch_size: int = Field(32, ge=1)
+    epochs: int = Field(50, ge=1, description="at most")
+    patience: int = Field(10, ge=1, description="stop after so many epochs without a better dev accuracy")
+
+    @field_validator("objectives")
+    @classmethod
+    def _check_objectives(cls, objectives: dict[str, float]) -> dict[str, float]:
+        for name, weight in objectives.items():
+            if name not in OBJECTIVES:
+                raise ValueError(f"expected some of {', '.join(OBJECTIVES)}, got {name!r}")
+            if weight < 0:
+                raise ValueError(f"expected weights of 0 or more, got {weight} for {name}")
+        if not any(objectives.values()):
+            raise ValueError("expected at least one weight above 0")
+        return {"cross_entropy": 1.0, **objectives}
+
+
+class Recipe(Settings):
+    """A whole recipe."""
+
+    name: str = "unnamed"
+    about: str = ""
+    seed: int = Field(1, ge=0, lt=2**32, description="of weights, dropout and the order of batches")
+    data: SerializeAsAny[Reader]
+    model: SerializeAsAny[ModelSettings]
+    training: Training = Training()
+
+    @model_validator(mode="after")
+    def _check_task(self) -> Self:
+        has, wants = self.data.task, find_model({"kind": self.model.kind}).task
+        if has is not wants:
+            raise ValueError(f"model.kind: the data are {has}, got a model of {wants}")
+        for name, weight in self.training.objectives.items():
+            if weight and OBJECTIVES[name].needs_trees and not self.model.has_trees:
+                raise ValueError(
+                    f"training.objectives.{name}: the model has no trees; expected 0, or attention over trees"
+                )
+        return self
+
+
+def load_recipe(
+    source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None
+) -> Recipe:
+    """A recipe of the package by its name, from a TOML (or JSON) file, from values, or as it is; some values replaced.
+
+    `overrides` maps dotted keys to values: ``{"model.hidden": 125}``.
+    """
+    values = recipe_values(source, overrides)
+    return _validated(values, str(values.get("name", "recipe")) if isinstance(source, Recipe | Mapping) else str(source))
+
+
+def recipe_values(
+    source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The values of a recipe before they are checked, with today's names, and some of them replaced."""
+    if isinstance(source, Recipe):
+        values = source.model_dump(mode="json", exclude_unset=True)
+        values["data"]["format"], values["model"]["kind"] = source.data.format, source.model.kind
+    elif isinstance(source, Mapping):
+        values = deepcopy(dict(source))
+    else:
+        values = _read(str(source))
+    for key, value in (overrides or {}).items():
+        _set(values, key, value)
+    return migrated(values)
+
+
+def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a recipe with the names that earlier versions had replaced by those of today."""
+    values = dict(values)
+    values.pop("paper", None)  # a published score is no part of a recipe any more
+    for name in ("data", "model", "training"):
+        if isinstance(values.get(name), Mapping):
+            values[name] = dict(values[name])
+    data, model, training = (values.get(name) for name in ("data", "model", "training"))
+    if isinstance(model, dict):
+        if "task" in model:
+            model["kind"] = f"structured-{model.pop('task')}"
+        if "vocabulary" in values:
+            model["vocabulary"] = {**model.get("vocabulary", {}), **values.pop("vocabulary")}
+    if isinstance(training, dict) and "entropy" in training:
+        weight = training.pop("entropy")
+        training["objectives"] = {**training.get("objectives", {}), **({"entropy": weight} if weight else {})}
+    if isinstance(data, dict) and "hidden_trees" in data and "subset" in data:  # all formats had the options of all
+        own = find_reader(data.get("format")).options()
+        for name in ("text", "second", "label", "delimiter", "quoting", "subset", "hidden_trees"):
+            if name not in own:
+                data.pop(name, None)
+    return values
+
+
+def parse_overrides(settings: Sequence[str]) -> dict[str, Any]:
+    """From ``key=value`` strings, where a value is written as in TOML; what is no TOML is taken for a string."""
+    overrides = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key.strip():
+            raise BadInput(f"--set {setting}: expected key=value, as in model.hidden=125")
+        try:
+            overrides[key.strip()] = tomllib.loads(f"x = {text}")["x"]
+        except tomllib.TOMLDecodeError:
+            overrides[key.strip()] = text
+    return overrides
+
+
+def recipe_names() -> list[str]:
+    """The recipes of the package."""
+    return sorted(_names(RECIPES, ""))
+
+
+def _names(folder: Traversable, prefix: str) -> Iterator[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _names(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".toml") and not entry.name.startswith("_"):
+            yield prefix + entry.name.removesuffix(".toml")
+
+
+def _read(source: str) -> dict[str, Any]:
+    """The values of a recipe, on top of those that it is based on."""
+    if source in recipe_names():
+        return {"name": source, **_based(source)}
+    path = Path(source)
+    if path.suffix not in (".toml", ".json") and not path.exists():
+        near = get_close_matches(source, recipe_names(), n=1)
+        hint = f"; did you mean {near[0]}?" if near else "; `treetext recipes` lists those of the package"
+        raise BadInput(f"{source}: no such recipe{hint}")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"{source}: {error.strerror}; expected a recipe in TOML") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{source}: not UTF-8; expected a recipe in TOML") from None
+    return {"name": path.stem, **_merged(_parsed(text, source), source)}
+
+
+def _based(name: str) -> dict[str, Any]:
+    return _merged(_parsed((RECIPES / f"{name}.toml").read_text(encoding="utf-8"), name), name)
+
+
+def _parsed(text: str, where: str) -> dict[str, Any]:
+    try:
+        values = json.loads(text) if where.endswith(".json") else tomllib.loads(text)
+    except ValueError as error:
+        raise BadInput(f"{where}: {error}; expected a recipe in TOML") from None
+    if not isinstance(values, dict):
+        raise BadInput(f"{where}: expected a recipe, got {type(values).__name__}")
+    return values
+
+
+def _merged(values: dict[str, Any], where: str) -> dict[str, Any]:
+    """``base = [...]`` names recipes of the package whose values hold where this one has none, the last one first."""
+    bases = values.pop("base", [])
+    merged: dict[str, Any] = {}
+    for base in bases if isinstance(bases, list) else [bases]:
+        if not (RECIPES / f"{base}.toml").is_file():
+            raise BadInput(f"{where}: base: no recipe {base!r}; `treetext recipes` lists those of the package")
+        _update(merged, _based(base))
+    _update(merged, values)
+    return merged
+
+
+def _update(values: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict) and isinstance(values.get(key), dict):
+            _update(values[key], value)
+        else:
+            values[key] = value
+
+
+def _set(values: dict[str, Any], key: str, value: Any) -> None:
+    *sections, last = key.split(".")
+    for section in sections:
+        values = values.setdefault(section, {})
+        if not isinstance(values, dict):
+            raise BadInput(f"{key}: {section} is a value, not a section; expected a key like model.hidden")
+    values[last] = value
+
+
+def _validated(values: dict[str, Any], where: str) -> Recipe:
+    """A recipe; its data and its model are settings of the format and of the kind that they name."""
+    classes: dict[str, type[BaseModel]] = {}
+    for section, key, find in (("data", "format", lambda of: find_reader(of.get("format"))), ("model", "kind", _kind)):
+        given = values.get(section)
+        if not isinstance(given, dict):
+            problem = "missing" if given is None else f"got {given!r:.60}"
+            raise BadInput(f"{where}: {section}: {problem}; expected a section with a {key}")
+        try:
+            classes[section] = find(given)
+        except BadInput as error:
+            raise BadInput(f"{where}: {section}.{error}") from None
+        try:
+            values[section] = classes[section].model_validate(given)
+        except ValidationError as error:
+            raise BadInput(f"{where}: {_explained(error, classes[section], section)}") from None
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        raise BadInput(f"{where}: {_explained(error, Recipe)}") from None
+
+
+def _kind(values: Mapping[str, Any]) -> type[BaseModel]:
+    return find_model(values).Settings
+
+
+def _explained(error: ValidationError, cls: type[BaseModel], section: str = "") -> str:
+    """The first problem, and for an unknown key the nearest known one."""
+    errors = error.errors()
+    first = next((problem for problem in errors if problem["type"] == "extra_forbidden"), errors[0])
+    loc = [str(part) for part in first["loc"]]
+    where = ".".join([*([section] if section else []), *loc]) or "recipe"
+    if first["type"] == "extra_forbidden":
+        return f"{where}: {_unknown(loc, cls, section)}"
+    if first["type"] == "missing":
+        return f"{where}: missing; expected a value in the recipe or by --set {where}=…"
+    message = first["msg"].removeprefix("Value error, ")
+    return (
+        f"{where}: {message}; got {first['input']!r:.60}" if first["type"] != "value_error" else f"{where}: {message}"
+    )
+
+
+def _unknown(loc: list[str], cls: type[BaseModel], section: str) -> str:
+    """What to say of a key that a section does not have."""
+    formats = formats_with(loc[0]) if section == "data" and len(loc) == 1 else []
+    if formats:
+        return f"does not go with {cls.model_fields['format'].default}; expected it only for {', '.join(formats)}"
+    for part in loc[:-1]:
+        inner = cls.model_fields[part].annotation
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            break
+        cls = inner
+    known = sorted(cls.model_fields)
+    near = get_close_matches(loc[-1], known, n=1, cutoff=0.5)
+    return "unknown; " + (f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}")

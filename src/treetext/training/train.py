@@ -1,0 +1,153 @@
+"""Training, whole: from a recipe to a model on disk."""
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, NamedTuple
+
+import torch
+
+from treetext.data import BadInput, Corpus, Progress, open_corpus
+from treetext.evaluation import evaluate
+from treetext.models import Model, check_free, find_model, save_model
+from treetext.training.machine import machine
+from treetext.training.recipe import Recipe, load_recipe
+
+
+class Interrupted(Exception):  # noqa: N818
+    """The user stopped the training; the message says how to go on."""
+
+
+class Fitted(NamedTuple):
+    """Which epoch was best, its dev accuracy, and the course of all epochs."""
+
+    epoch: int
+    dev: float
+    curve: list[dict[str, Any]]
+
+
+def train(
+    recipe: str | Path | Recipe,
+    out: str | Path,
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 (as the option of the command)
+    resume: bool = False,
+    replace: bool = False,
+    devices: int | str = 1,
+    accelerator: str = "cpu",
+    progress: Progress | None = None,
+    say: Any = None,
+) -> Model:
+    """Train a model, choose the best epoch by dev accuracy, score it once on the test data, save it, return it.
+
+    `recipe` is the name of one of the package's, a file, or a `Recipe`; `set` replaces values in it. Checkpoints and
+    logs are in ``out/training``; with `resume`, training continues from there.
+    """
+    recipe, out = load_recipe(recipe, set), Path(out)
+    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    check_free(out, replace or resume)
+    if resume:
+        _check_same(recipe, out)
+    elif (out / "training" / "last.ckpt").exists() and not replace:
+        raise BadInput(f"{out}: holds an unfinished training; expected --resume to go on, or --replace to start again")
+    corpus = open_corpus(recipe.data, progress)
+    model = new_model(recipe, corpus, progress, say)
+    if not resume:
+        _start(recipe, out / "training")
+    try:
+        fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress)
+        test = evaluate(model, corpus, "test") if len(corpus.rows["test"]) else None
+    except KeyboardInterrupt:
+        raise Interrupted(_how_to_resume(out / "training")) from None
+    model.about = {
+        "recipe_name": recipe.name,
+        "recipe": recipe.model_dump(mode="json"),
+        "seed": recipe.seed,
+        "data": corpus.name,
+        "fingerprint": corpus.fingerprint,
+        "documents": {split: len(rows) for split, rows in corpus.rows.items()},
+        "epoch": fitted.epoch,
+        "seconds": round(sum(epoch["seconds"] for epoch in fitted.curve) + time.perf_counter() - start, 1),
+        "curve": fitted.curve,
+        "machine": machine(),
+        "scores": {"dev": fitted.dev, **({"test": test.accuracy} if test else {})},
+    }
+    save_model(model, out, replace=True)
+    for checkpoint in (out / "training").glob("*.ckpt"):  # kept until here: a model that cannot be saved is not lost
+        checkpoint.unlink()
+    return model
+
+
+def new_model(recipe: Recipe, corpus: Corpus, progress: Progress | None = None, say: Any = None) -> Model:
+    """An untrained model for a corpus."""
+    corpus.check_labels(corpus.classes)
+    for split in ("train", "dev"):
+        if not len(corpus.whole(split)):
+            raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one")
+    torch.manual_seed(recipe.seed)
+    for line in corpus.notes if say else ():
+        say(line)
+    cls = find_model({"kind": recipe.model.kind})
+    model = cls.for_corpus(recipe.model, corpus, seed=recipe.seed, progress=progress, say=say)
+    if say:
+        say(_summary(corpus, model))
+    return model
+
+
+def _fit(
+    model: Model,
+    recipe: Recipe,
+    corpus: Corpus,
+    out: Path,
+    resume: bool,
+    devices: int | str,
+    accelerator: str,
+    progress: Progress | None,
+) -> tuple[Fitted, float]:
+    """Train by gradients or by the model's own `fit`; also the time from which the clock of the curve is silent."""
+    if model.by_gradients:
+        from treetext.training.fit import fit  # takes seconds to import
+
+        fitted = Fitted(*fit(model, recipe, corpus, out / "training", resume, devices, accelerator))
+        return fitted, time.perf_counter()
+    start = time.perf_counter()
+    model.fit(corpus, progress)
+    return Fitted(0, evaluate(model, corpus, "dev", progress).accuracy, []), start
+
+
+def _start(recipe: Recipe, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.ckpt"):
+        old.unlink()
+    (folder / "recipe.json").write_text(recipe.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def _how_to_resume(folder: Path) -> str:
+    if (folder / "last.ckpt").exists():
+        return f"stopped; {folder} holds all whole epochs: the same command with --resume continues"
+    return "stopped in the first epoch: nothing to resume from"
+
+
+def _check_same(recipe: Recipe, out: Path) -> None:
+    """Refuse to resume a training that was started with another recipe."""
+    folder = out / "training"
+    if not (folder / "last.ckpt").exists():
+        raise BadInput(f"{folder}: no checkpoint to resume from; expected a training that was interrupted")
+    try:
+        torch.load(folder / "last.ckpt", "cpu", weights_only=True, mmap=True)
+    except (EOFError, RuntimeError, UnpicklingError):
+        raise BadInput(f"{folder / 'last.ckpt'}: damaged; expected a whole checkpoint, or --replace") from None
+    mine, theirs = recipe.model_dump(mode="json"), load_recipe(folder / "recipe.json").model_dump(mode="json")
+    if mine != theirs:
+        different = next(key for key in mine if mine[key] != theirs[key])
+        raise BadInput(f"{folder}: was started with another recipe (see {different}); expected the same one to resume")
+
+
+def _summary(corpus: Corpus, model: Model) -> str:
+    sizes = ", ".join(f"{len(rows):,} {split}" for split, rows in corpus.rows.items())
+    empty = {split: len(rows) - len(corpus.whole(split)) for split, rows in corpus.rows.items()}
+    remark = "".join(f", {n} of {split} without words (predicted: the prior)" for split, n in empty.items() if n)
+    facts = "; ".join(f"{name}: {fact}" for name, fact in model.facts().items())
+    return f"{sizes} texts{remark}; {len(model.labels)} classes; {facts}"
