@@ -67,7 +67,7 @@ clean:  ## remove .venv, caches and results
 	@touch $@
 
 # Numba keeps a compiled function until its own file changes, even when a function that it calls has changed.
-.venv/kernels: .venv/dev $(wildcard src/treetext/trees/*.py)
+.venv/kernels: .venv/dev $(wildcard src/treetext/trees/kernels/*.py)
 	@find src -name '*.nb[ci]' -delete
 	@touch $@
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 from beartype import beartype
 from jaxtyping import _import_hook, install_import_hook
 
-COMPILED = ("njit", "numba.", "intrinsic", "overload")
+COMPILED = ("kernel", "njit", "numba.", "intrinsic", "overload")
 is_no_type_check = _import_hook._is_no_type_check
 
 

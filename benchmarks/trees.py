@@ -30,7 +30,8 @@ from torch_struct import DependencyCRF, NonProjectiveDependencyCRF
 from ufal.chu_liu_edmonds import chu_liu_edmonds
 
 import treetext
-from treetext.trees import NonProjectiveTrees, ProjectiveTrees, _nonprojective_torch, max_spanning_tree
+from treetext.trees import NonProjectiveTrees, ProjectiveTrees, max_spanning_tree
+from treetext.trees.kernels import nonprojective_torch
 
 THREADS = 2
 TIME_LIMIT = 60  # seconds for a process that measures one row
@@ -158,7 +159,7 @@ def distance(found: Sequence[Tensor], exact: Sequence[Tensor]) -> float:
 
 def truth(arcs: Tensor, roots: Tensor) -> tuple[Tensor, Tensor, Tensor, Callable[[Tensor, Tensor], Scores]]:
     lengths = torch.tensor([roots.shape[-1]])
-    return _nonprojective_torch.marginals(arcs.double(), roots.double(), lengths, True)
+    return nonprojective_torch.marginals(arcs.double(), roots.double(), lengths, True)
 
 
 def by_torch_struct(arcs: Tensor, roots: Tensor) -> Scores:

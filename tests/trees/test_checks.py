@@ -5,7 +5,7 @@ import inspect
 import pytest
 import torch
 
-from treetext.trees import NonProjectiveTrees, ProjectiveTrees, TreeDistribution
+from treetext.trees import NonFiniteScores, NonProjectiveTrees, ProjectiveTrees, TreeDistribution, max_spanning_tree
 
 Kind = type[TreeDistribution]
 
@@ -63,6 +63,15 @@ class TestScores:
         assert "arcs: the only element is nan at (0, 1)" in refusal(
             kind, torch.tensor([[0.0, torch.nan], [0.0, 0.0]]), torch.zeros(2)
         )
+
+    @pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+    def test_non_finite_scores_have_an_error_of_their_own(self, kind: Kind, bad: float) -> None:
+        for infer in (kind, max_spanning_tree):
+            with pytest.raises(NonFiniteScores, match="expected finite scores"):
+                infer(torch.full((2, 2), bad), torch.zeros(2))
+        with pytest.raises(ValueError, match="lengths") as caught:
+            kind(torch.zeros(2, 2), torch.zeros(2), torch.tensor(3))
+        assert not isinstance(caught.value, NonFiniteScores)
 
     def test_sums_that_overflow_are_welcome(self, kind: Kind) -> None:
         trees = kind(torch.full((2, 2), 6e4, dtype=torch.float16), torch.full((2,), 6e4, dtype=torch.float16))

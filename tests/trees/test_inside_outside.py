@@ -11,10 +11,13 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from tests.trees.brute import all_trees
-from treetext.trees import _inside_outside_torch as on_device
-from treetext.trees._eisner import eisner, sample_projective, uniforms_needed
-from treetext.trees._inside_outside import exp, inside_outside, inside_outside_jvp, with_root
-from treetext.trees._tree import PAD, Tree
+from treetext.trees.decoding import eisner
+from treetext.trees.inference import projective_derivatives, projective_marginals
+from treetext.trees.kernels import inside_outside_torch as on_device
+from treetext.trees.kernels.exponential import exp
+from treetext.trees.kernels.items import with_root
+from treetext.trees.sampling import sample_projective, uniforms_needed
+from treetext.trees.tree import PAD, Tree
 
 single_or_many_roots = pytest.mark.parametrize("single_root", [True, False], ids=["single", "many"])
 
@@ -66,7 +69,7 @@ def test_log_partition_counts_trees(n: int) -> None:
     zeros = torch.zeros(1, n, n), torch.zeros(1, n), torch.tensor([n])
     counts = math.comb(3 * n - 2, n - 1) // n, math.comb(3 * n, n) // (2 * n + 1)
     for single_root, count in zip((True, False), counts, strict=True):
-        assert math.isclose(inside_outside(*zeros, single_root)[0].item(), math.log(count), abs_tol=1e-12)
+        assert math.isclose(projective_marginals(*zeros, single_root)[0].item(), math.log(count), abs_tol=1e-12)
         if n <= 3:
             assert len(trees(n, single_root)) == count
 
@@ -76,14 +79,14 @@ def test_log_partition_counts_trees(n: int) -> None:
 @pytest.mark.parametrize(("scale", "forbid"), [(1.0, 0.0), (30.0, 0.0), (1.0, 0.4)])
 def test_against_enumeration(n: int, scale: float, forbid: float, single_root: bool) -> None:
     arcs, roots, lengths = problems(5, n, scale, forbid)
-    log_z, *marginals = inside_outside(arcs, roots, lengths, single_root)
+    log_z, *marginals = projective_marginals(arcs, roots, lengths, single_root)
     scores = tree_scores(arcs, roots, single_root)
     assert_close(log_z, scores.logsumexp(1), rtol=1e-13, atol=1e-13)
     expected = torch.einsum("bt,thj->bhj", scores.softmax(1), incidence(n, single_root))
     assert_close(joined(*marginals), expected, rtol=1e-11, atol=1e-300)
 
     d_arcs, d_roots = direction(arcs, roots)
-    derivatives = inside_outside_jvp(arcs, roots, lengths, single_root, d_arcs, d_roots)
+    derivatives = projective_derivatives(arcs, roots, lengths, single_root, d_arcs, d_roots)
     along = tree_scores(d_arcs, d_roots, single_root)
     covariances = pairwise_covariances(scores.softmax(1), incidence(n, single_root), along)
     assert_close(joined(*derivatives), covariances, rtol=1e-9, atol=1e-14 if scale == 1.0 else 1e-100)
@@ -101,7 +104,7 @@ def test_small_derivatives_have_all_their_digits(single_root: bool) -> None:
     arcs[:, 1, 2] += 50  # so the head of word 2 is all but certain, and hardly anything depends on it
     d_arcs, d_roots = direction(arcs, roots)
     d_arcs[:, :, [0, 1, 3]] = d_roots[:, [0, 1, 3]] = 0
-    derivatives = joined(*inside_outside_jvp(arcs, roots, lengths, single_root, d_arcs, d_roots))
+    derivatives = joined(*projective_derivatives(arcs, roots, lengths, single_root, d_arcs, d_roots))
     p = tree_scores(arcs, roots, single_root).softmax(1)
     along = tree_scores(d_arcs, d_roots, single_root)
     covariances = pairwise_covariances(p, incidence(4, single_root), along)
@@ -116,9 +119,10 @@ def test_derivatives_against_finite_differences(single_root: bool) -> None:
     d_arcs, d_roots = direction(arcs, roots)
     step = 1e-5
     higher, lower = (
-        joined(*inside_outside(arcs + h * d_arcs, roots + h * d_roots, lengths, single_root)[1:]) for h in (step, -step)
+        joined(*projective_marginals(arcs + h * d_arcs, roots + h * d_roots, lengths, single_root)[1:])
+        for h in (step, -step)
     )
-    derivatives = joined(*inside_outside_jvp(arcs, roots, lengths, single_root, d_arcs, d_roots))
+    derivatives = joined(*projective_derivatives(arcs, roots, lengths, single_root, d_arcs, d_roots))
     assert_close(derivatives, (higher - lower) / (2 * step), rtol=0, atol=1e-8)
 
 
@@ -129,7 +133,7 @@ def test_extreme_scores(n: int, root_score: float | None, single_root: bool) -> 
     arcs, roots, lengths = problems(4, n, 1000.0, 0.1)
     if root_score is not None:
         roots.fill_(root_score)
-    log_z, *marginals = inside_outside(arcs, roots, lengths, single_root)
+    log_z, *marginals = projective_marginals(arcs, roots, lengths, single_root)
     assert log_z.isfinite().all()
     marginals = joined(*marginals)
     assert ((marginals >= 0) & (marginals <= 1)).all()
@@ -137,7 +141,7 @@ def test_extreme_scores(n: int, root_score: float | None, single_root: bool) -> 
     if single_root:
         assert_close(marginals[:, 0].sum(1), torch.ones(4, dtype=torch.float64), rtol=0, atol=1e-9)
     assert (marginals[:, 1:][arcs == -math.inf] == 0).all()
-    derivatives = joined(*inside_outside_jvp(arcs, roots, lengths, single_root, *direction(arcs, roots)))
+    derivatives = joined(*projective_derivatives(arcs, roots, lengths, single_root, *direction(arcs, roots)))
     assert derivatives.isfinite().all()
     assert_close(derivatives.sum(1), torch.zeros(4, n, dtype=torch.float64), rtol=0, atol=1e-9)
 
@@ -147,8 +151,8 @@ def test_no_tree(single_root: bool) -> None:
     arcs, roots, lengths = problems(3, 4)
     roots[0] = -math.inf
     arcs[1, :, 2] = roots[1, 2] = -math.inf
-    log_z, *marginals = inside_outside(arcs, roots, lengths, single_root)
-    derivatives = inside_outside_jvp(arcs, roots, lengths, single_root, *direction(arcs, roots))
+    log_z, *marginals = projective_marginals(arcs, roots, lengths, single_root)
+    derivatives = projective_derivatives(arcs, roots, lengths, single_root, *direction(arcs, roots))
     heads = eisner(arcs, roots, lengths, single_root)
     samples = sample_projective(arcs, roots, lengths, single_root, torch.rand(2, 3, 8, dtype=torch.float64))
     assert log_z[:2].tolist() == [-math.inf, -math.inf]
@@ -191,8 +195,8 @@ def all_results(arcs, roots, lengths, single_root, d_arcs, d_roots, uniforms) ->
     """All that there is to compute, batch first: two samples are two results."""
     scores = arcs, roots, lengths, single_root
     return [
-        *inside_outside(*scores),
-        *inside_outside_jvp(*scores, d_arcs, d_roots),
+        *projective_marginals(*scores),
+        *projective_derivatives(*scores, d_arcs, d_roots),
         eisner(*scores),
         *sample_projective(*scores, uniforms),
     ]
@@ -201,15 +205,15 @@ def all_results(arcs, roots, lengths, single_root, d_arcs, d_roots, uniforms) ->
 def test_diagonal_is_zero() -> None:
     arcs, roots, lengths = problems(3, 6)
     scores = arcs, roots, lengths, False
-    for numbers in (inside_outside(*scores)[1], inside_outside_jvp(*scores, *direction(arcs, roots))[0]):
+    for numbers in (projective_marginals(*scores)[1], projective_derivatives(*scores, *direction(arcs, roots))[0]):
         assert (numbers.diagonal(0, 1, 2) == 0).all()
 
 
 def test_any_dtype_in_and_out_but_log_z_in_float64() -> None:
     arcs, roots, lengths = problems(2, 5)
     arcs, roots = arcs.bfloat16(), roots.bfloat16()
-    exact = inside_outside(arcs.double(), roots.double(), lengths, True)
-    results = inside_outside(arcs.requires_grad_(), roots, lengths, True)
+    exact = projective_marginals(arcs.double(), roots.double(), lengths, True)
+    results = projective_marginals(arcs.requires_grad_(), roots, lengths, True)
     for result, expected in zip(results, exact, strict=True):
         assert not result.requires_grad
         assert torch.equal(result, expected if result is results[0] else expected.bfloat16())
@@ -217,7 +221,7 @@ def test_any_dtype_in_and_out_but_log_z_in_float64() -> None:
 
 def test_empty_batch() -> None:
     arcs, roots, lengths = problems(0, 3)
-    log_z, p_arcs, p_roots = inside_outside(arcs, roots, lengths, True)
+    log_z, p_arcs, p_roots = projective_marginals(arcs, roots, lengths, True)
     assert (log_z.shape, p_arcs.shape, p_roots.shape) == ((0,), (0, 3, 3), (0, 3))
     assert eisner(arcs, roots, lengths, True).shape == (0, 3)
 
@@ -232,8 +236,8 @@ def test_tensor_operations_agree_with_kernels(scale: float, forbid: float, singl
     d_arcs, d_roots = direction(arcs, roots)
     d_arcs[2, 7:] = math.nan
     scores = with_root(arcs, roots)
-    log_z, *marginals = inside_outside(arcs, roots, lengths, single_root)
-    derivatives = inside_outside_jvp(arcs, roots, lengths, single_root, d_arcs, d_roots)
+    log_z, *marginals = projective_marginals(arcs, roots, lengths, single_root)
+    derivatives = projective_derivatives(arcs, roots, lengths, single_root, d_arcs, d_roots)
     other_log_z, other_marginals = on_device.marginals(scores, lengths, single_root)
     other_derivatives = on_device.marginals_jvp(scores, lengths, single_root, with_root(d_arcs, d_roots))
     close = functools.partial(assert_close, rtol=1e-10, atol=1e-11)

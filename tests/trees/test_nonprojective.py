@@ -11,18 +11,12 @@ import torch
 from torch import Tensor
 
 from tests.trees.brute import exact_derivative, exact_marginals
-from treetext.trees import (
-    NonProjectiveTrees,
-    ProjectiveTrees,
-    TreeDistribution,
-    _inverse,
-    _leave_one_out,
-    _nonprojective_torch,
-)
-from treetext.trees._autograd import Derivative, Inference
-from treetext.trees._nonprojective import nonprojective
-from treetext.trees._threads import threads_worth
-from treetext.trees._workspaces import Lanes, Logs, Rows, make, with_tangents
+from treetext.trees import NonProjectiveTrees, ProjectiveTrees, TreeDistribution
+from treetext.trees.autograd import Derivative, Inference
+from treetext.trees.inference import nonprojective
+from treetext.trees.kernels import inverse, leave_one_out, nonprojective_torch
+from treetext.trees.kernels.threads import threads_worth
+from treetext.trees.kernels.workspaces import Lanes, Logs, Rows, make, with_tangents
 
 every_root = pytest.mark.parametrize("single_root", [True, False])
 
@@ -66,9 +60,7 @@ def check(arcs: Tensor, roots: Tensor, single_root: bool) -> None:
         assert float((p - exact).abs().max()) <= 1e-6
         assert float(p.min()) >= 0
         assert float(p.max()) <= 1
-    on_device = _nonprojective_torch.marginals(
-        arcs.detach()[None], roots.detach()[None], torch.tensor([n]), single_root
-    )
+    on_device = nonprojective_torch.marginals(arcs.detach()[None], roots.detach()[None], torch.tensor([n]), single_root)
     assert float(on_device[0]) == pytest.approx(log_z, rel=1e-9, abs=1e-9)
     assert float((on_device[1][0] - p_arcs).abs().max()) <= 1e-6
     assert float((found.arcs.sum(-2) + found.roots - 1).detach().abs().max()) <= 1e-6
@@ -125,12 +117,12 @@ Found = tuple[Inference, Derivative]
 
 def by_leave_one_out(kind: type, arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Found:
     scores = arcs.numpy(), roots.numpy()
-    size = _leave_one_out.workspace_size(arcs.shape[-1])
+    size = leave_one_out.workspace_size(arcs.shape[-1])
 
     def run(direction: tuple[np.ndarray, ...], work: object) -> tuple[Tensor, Tensor, Tensor]:
         out = torch.zeros(len(arcs), dtype=torch.float64), torch.zeros_like(arcs), torch.zeros_like(roots)
         everything = np.arange(len(arcs))
-        _leave_one_out.marginals(
+        leave_one_out.marginals(
             work, *scores, lengths.numpy(), everything, single_root, False, *direction, *(x.numpy() for x in out)
         )
         return out
@@ -153,7 +145,7 @@ class TestEveryWayThere:
         marginals, [log_z], derivative = nonprojective([lengths], single_root, True, arcs, roots)
         wanted = Inference(log_z, *marginals)
         if way == "torch":
-            *values, derive = _nonprojective_torch.marginals(arcs, roots, lengths, single_root)
+            *values, derive = nonprojective_torch.marginals(arcs, roots, lengths, single_root)
             found = Inference(*values)
         else:
             kind = {"lanes": Lanes, "rows": Rows, "logs": Logs}[way]
@@ -172,9 +164,9 @@ class TestEveryWayThere:
         for strength in range(40):
             arcs, roots = (x.double()[None] for x in attracted(strength, n, strength))
             log_z, p_arcs, p_roots = np.zeros(1), np.zeros((1, n, n)), np.zeros((1, n))
-            work = make(Lanes, _inverse.workspace_size(n))
+            work = make(Lanes, inverse.workspace_size(n))
             lengths, everything = np.array([n]), np.array([0])
-            _inverse.marginals(work, 0, arcs.numpy(), roots.numpy(), lengths, everything, True, log_z, p_arcs, p_roots)
+            inverse.marginals(work, 0, arcs.numpy(), roots.numpy(), lengths, everything, True, log_z, p_arcs, p_roots)
             if np.isnan(log_z[0]):
                 assert strength > 5
             else:
@@ -187,7 +179,7 @@ class TestEveryWayThere:
     def test_torch_way_keeps_to_torch(self) -> None:
         """On a device without data, so that any copy to the host would fail."""
         arcs, roots, lengths = (x.to("meta") for x in problems(1.0, 5))
-        log_z, p_arcs, _, derivative = _nonprojective_torch.marginals(arcs, roots, lengths, True)
+        log_z, p_arcs, _, derivative = nonprojective_torch.marginals(arcs, roots, lengths, True)
         assert log_z.device.type == p_arcs.device.type == "meta"
         assert derivative(arcs, roots)[0].shape == arcs.shape
 

@@ -9,9 +9,8 @@ import pytest
 import torch
 from ufal.chu_liu_edmonds import chu_liu_edmonds
 
-from treetext.trees._spanning import max_spanning_tree, spanning_heads
-from treetext.trees._top import top_trees
-from treetext.trees._tree import PAD, ROOT, Tree
+from treetext.trees.decoding import max_spanning_tree, spanning_heads, top_trees
+from treetext.trees.tree import PAD, ROOT, Tree
 
 both_root_modes = pytest.mark.parametrize("single_root", [True, False])
 
@@ -254,7 +253,7 @@ def test_top_trees_of_padded_problems_and_in_small_batches(monkeypatch):
         assert torch.equal(padded[0][:, b, :n], heads[:, 0])
         assert (padded[0][:, b, n:] == PAD).all()
         assert torch.equal(padded[1][:, b], totals[:, 0])
-    monkeypatch.setattr("treetext.trees._top.LARGEST_BATCH", 1)
+    monkeypatch.setattr("treetext.trees.decoding.LARGEST_BATCH", 1)
     one_by_one = top_trees(spanning_heads, scores, roots, lengths, True, 12)
     assert all(map(torch.equal, padded, one_by_one))
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treetext.trees._tree import PAD, ROOT, Tree
+from treetext.trees.tree import PAD, ROOT, Tree
 
 
 @st.composite

@@ -1,20 +1,26 @@
 """Probability distributions over dependency trees, and trees as values."""
 
-from treetext.trees._distributions import (
-    Marginals,
-    NonProjectiveTrees,
-    ProjectiveTrees,
-    Top,
-    TreeDistribution,
-    infer_together,
-)
-from treetext.trees._spanning import max_spanning_tree
-from treetext.trees._tree import PAD, ROOT, Tree
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treetext.trees.checks import NonFiniteScores
+    from treetext.trees.decoding import max_spanning_tree
+    from treetext.trees.distributions import (
+        Marginals,
+        NonProjectiveTrees,
+        ProjectiveTrees,
+        Top,
+        TreeDistribution,
+        infer_together,
+    )
+    from treetext.trees.tree import PAD, ROOT, Tree
 
 __all__ = [
     "PAD",
     "ROOT",
     "Marginals",
+    "NonFiniteScores",
     "NonProjectiveTrees",
     "ProjectiveTrees",
     "Top",
@@ -23,3 +29,24 @@ __all__ = [
     "infer_together",
     "max_spanning_tree",
 ]
+
+_MODULES = {
+    "NonFiniteScores": "checks",
+    "max_spanning_tree": "decoding",
+    "PAD": "tree",
+    "ROOT": "tree",
+    "Tree": "tree",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a module when one of its names is first used: trees as values need no torch."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'distributions')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

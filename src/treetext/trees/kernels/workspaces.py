@@ -13,13 +13,11 @@ direction. Positions and steps count numbers.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import overload
 
-from treetext.trees._lanes import INLINE, LANES, load, splat, store
+from treetext.trees.kernels.compile import kernel, overload
+from treetext.trees.kernels.lanes import LANES, load, splat, store
 
 LARGEST_SPARE = 2**23  # floats: 64 MiB
-KERNEL = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract"}}
 
 
 class Lanes(NamedTuple):
@@ -113,37 +111,37 @@ def kind_of(work: Any) -> Any:
     return work.instance_class
 
 
-@overload(width, strict=False, jit_options=INLINE)
+@overload(width)
 def _width(work: Any) -> Any:
     lanes = LANES if kind_of(work) is Lanes else 1
     return lambda work: lanes
 
 
-@overload(in_logs, strict=False, jit_options=INLINE)
+@overload(in_logs)
 def _in_logs(work: Any) -> Any:
     answer = kind_of(work) is Logs
     return lambda work: answer
 
 
-@overload(part, strict=False, jit_options=INLINE)
+@overload(part)
 def _part(work: Any, start: Any) -> Any:
     kind = kind_of(work)
     return lambda work, start: kind(work.value[start * width(work) :], work.tangent)
 
 
-@overload(constant, strict=False, jit_options=INLINE)
+@overload(constant)
 def _constant(work: Any, x: Any) -> Any:
     return (lambda work, x: splat(x)) if kind_of(work) is Lanes else (lambda work, x: x)
 
 
-@overload(read, strict=False, jit_options=INLINE)
+@overload(read)
 def _read(work: Any, array: Any, at: Any) -> Any:
     if kind_of(work) is Lanes:
         return lambda work, array, at: load(array, at * LANES)
     return lambda work, array, at: array[at]
 
 
-@overload(write, strict=False, jit_options=INLINE)
+@overload(write)
 def _write(work: Any, array: Any, at: Any, x: Any) -> Any:
     def one(work: Any, array: Any, at: int, x: float) -> None:
         array[at] = x
@@ -151,7 +149,7 @@ def _write(work: Any, array: Any, at: Any, x: Any) -> Any:
     return (lambda work, array, at, x: store(array, at * LANES, x)) if kind_of(work) is Lanes else one
 
 
-@overload(copy, strict=False, jit_options=INLINE)
+@overload(copy)
 def _copy(work: Any, to: Any, source: Any, count: Any) -> Any:
     def implement(work: Any, to: int, source: int, count: int) -> None:
         w = width(work)
@@ -162,7 +160,7 @@ def _copy(work: Any, to: Any, source: Any, count: Any) -> Any:
     return implement
 
 
-@njit(**INLINE)
+@kernel(inline=True)
 def _copy_floats(array: Any, to: int, source: int, count: int) -> None:
     whole = count // LANES * LANES
     for j in range(0, whole, LANES):

@@ -8,6 +8,10 @@ import torch
 from torch import Tensor
 
 
+class NonFiniteScores(ValueError):  # noqa: N818
+    """Some scores are NaN or +inf; -inf is allowed."""
+
+
 class Scores(NamedTuple):
     """Checked scores with their batch dimensions flattened into one."""
 
@@ -85,7 +89,7 @@ def _check_values(
         bad = (scores.isnan() | (scores == torch.inf)) & used
         if bad.any():
             b, *where = bad.nonzero()[0].tolist()
-            raise ValueError(
+            raise NonFiniteScores(
                 f"{name}: {element(b, batch_shape)} is {float(scores[(b, *where)])} at {tuple(where)},"
                 " expected finite scores, or -inf for what is forbidden"
             )

@@ -11,42 +11,16 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
-from numba import njit
-from torch import Tensor
 
-from treetext.trees._leave_one_out import eliminate, substitute
-from treetext.trees._threads import for_each, threads_worth
-from treetext.trees._tree import PAD, ROOT
-from treetext.trees._weights import enter
-from treetext.trees._workspaces import KERNEL, Logs, Rows, in_logs, make, release
+from treetext.trees.kernels.compile import FUSED, kernel
+from treetext.trees.kernels.leave_one_out import eliminate, substitute
+from treetext.trees.kernels.weights import enter
+from treetext.trees.kernels.workspaces import in_logs
+from treetext.trees.tree import PAD, ROOT
 
 
-def sample_nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
-    """Heads (k, B, n) of k samples for each problem, from random numbers (k, B, 2n); PAD where there is no tree."""
-    k, batch, n = len(uniforms), *roots.shape
-    scores = [x.detach().to("cpu", torch.float64).contiguous().numpy() for x in (arcs, roots)]
-    sizes, numbers = lengths.cpu().numpy(), uniforms.to("cpu").contiguous().numpy()
-    heads = torch.full((k, batch, n), PAD)
-    threads = min(batch, threads_worth(int(k * (sizes**4).sum() / 12)))
-
-    def share(first: int) -> None:
-        problems = np.arange(first, batch, threads)
-        for kind, priced in ((Rows, False), (Logs, False), (Logs, True)):  # what one does not hold, the next does
-            if len(problems):
-                work = make(kind, 4 * (n + 1) * n)
-                again = _sample(
-                    work, *scores, sizes, problems, single_root, priced and single_root, numbers, heads.numpy()
-                )
-                problems = problems[again]
-                release(work.value)
-
-    for_each(share, range(threads))
-    return heads.to(roots.device)
-
-
-@njit(**KERNEL)
-def _sample(
+@kernel(fastmath=FUSED)
+def sample(
     work: Any,
     arcs: Any,
     roots: Any,
@@ -78,7 +52,7 @@ def _sample(
     return again
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, priced: bool, uniforms: Any, heads: Any) -> bool:
     """Sample a tree from the matrix at the start of the workspace (`weights` is a copy); tell whether all went well."""
     top = np.arange(n)  # of each node, the headless one that it hangs on, or ROOT
@@ -105,7 +79,7 @@ def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, priced: boo
     return True
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _chances(work: Any, m: int, single_root: bool, sizes: Any, sums: Any, chances: Any) -> None:
     """How likely the first node of the matrix is to hang on the root and on the components of the other nodes."""
     x, u, copy = work.value, (m + 1) * m, 2 * (m + 1) * m
@@ -119,7 +93,7 @@ def _chances(work: Any, m: int, single_root: bool, sizes: Any, sums: Any, chance
         chances[i] = x[at] + x[u + at] if in_logs(work) else x[at] * x[u + at]
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _merge(x: Any, m: int, chosen: int, instead: bool, logs: bool) -> None:
     """Add the row of the first node to the chosen one, or put it there instead, and drop its row and column."""
     first = x[m : 2 * m].copy()
@@ -131,7 +105,7 @@ def _merge(x: Any, m: int, chosen: int, instead: bool, logs: bool) -> None:
             x[row * (m - 1) + j] = value
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _choose(chances: Any, uniform: float, logs: bool) -> int:
     """An index, with a probability in proportion to its chance; -1 where the chances do not add up."""
     weights = np.exp(chances - chances.max()) if logs else chances

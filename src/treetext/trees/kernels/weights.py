@@ -7,16 +7,17 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from treetext.trees._lanes import LANES, exp_nonpositive, if_at_least, larger, load, store
-from treetext.trees._workspaces import KERNEL, constant, in_logs, read, width, write
+from treetext.trees.kernels.compile import FUSED, kernel
+from treetext.trees.kernels.exponential import exp
+from treetext.trees.kernels.lanes import LANES, if_at_least, larger, load, store
+from treetext.trees.kernels.workspaces import constant, in_logs, read, width, write
 
 LEAST = -1.7976931348623157e308  # the least float: what lies below is -inf
 RANGE = 600.0  # the weights of scores that lie this much below the best are still normal floats
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def enter(
     work: Any,
     n: int,
@@ -54,7 +55,7 @@ def enter(
             log_scale[lane] += reach + 750.0
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _interleave(x: Any, w: int, n: int, problems: Any, sizes: Any, arcs: Any, roots: Any, otherwise: float) -> None:
     """Write matrices of arcs and roots side by side, and something else on the diagonal and in the padding."""
     if _is_full(w, n, problems, sizes):
@@ -78,7 +79,7 @@ def _interleave(x: Any, w: int, n: int, problems: Any, sizes: Any, arcs: Any, ro
                     x[((i + 1) * n + j) * w + lane] = arcs[b, i, j]
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _is_full(w: int, n: int, problems: Any, sizes: Any) -> bool:
     """Whether there is no padding: then things are simpler, and faster."""
     full = len(problems) == w
@@ -87,7 +88,7 @@ def _is_full(w: int, n: int, problems: Any, sizes: Any) -> bool:
     return full
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _scale(work: Any, n: int, single_root: bool, log_scale: Any, spread: Any, missing: Any) -> None:
     x, zero = work.value, constant(work, 0.0)
     total, widest, nothing = zero, zero, zero
@@ -115,10 +116,10 @@ def _scale(work: Any, n: int, single_root: bool, log_scale: Any, spread: Any, mi
     write(work, missing, 0, nothing)
     if not in_logs(work):
         for i in range(0, (n + 1) * n * width(work), LANES):
-            store(x, i, exp_nonpositive(load(x, i)))
+            store(x, i, exp(load(x, i)))
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def enter_direction(work: Any, n: int, problems: Any, sizes: Any, d_arcs: Any, d_roots: Any) -> None:
     """Write the derivatives of the weights along a direction in which the scores move."""
     w, x, dx = width(work), work.value, work.tangent
@@ -128,7 +129,7 @@ def enter_direction(work: Any, n: int, problems: Any, sizes: Any, d_arcs: Any, d
             write(work, dx, i, read(work, dx, i) * read(work, x, i))
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def leave(array: Any, w: int, at: int, n: int, problems: Any, sizes: Any, out_arcs: Any, out_roots: Any) -> None:
     """Copy a matrix of results out of a workspace."""
     if _is_full(w, n, problems, sizes):

@@ -23,11 +23,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from treetext.trees._products import add_product, divide_by_sum
-from treetext.trees._weights import enter, enter_direction, leave
-from treetext.trees._workspaces import KERNEL, constant, copy, in_logs, read, width, write
+from treetext.trees.kernels.compile import FUSED, kernel
+from treetext.trees.kernels.products import add_product, divide_by_sum
+from treetext.trees.kernels.weights import enter, enter_direction, leave
+from treetext.trees.kernels.workspaces import constant, copy, in_logs, read, width, write
 
 PANEL = 4  # nodes eliminated together: four of them in each pass over the matrix
 
@@ -41,7 +41,7 @@ def workspace_size(n: int) -> int:
     return size
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def marginals(
     work: Any, arcs: Any, roots: Any, lengths: Any, problems: Any, single_root: bool, priced: bool,
     d_arcs: Any, d_roots: Any, log_z: Any, out_arcs: Any, out_roots: Any,
@@ -75,7 +75,7 @@ def marginals(
             log_z[group[lane]] = log_sums[lane] if found else -np.inf if nowhere else np.nan
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _leave_one_out(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> None:
     """Fill U, which stands after the matrix of weights, by halves: eliminate one, do the other, and vice versa.
 
@@ -115,7 +115,7 @@ def _leave_one_out(work: Any, n: int, sizes: Any, single_root: bool, log_sums: A
         stack[depth] = free, m, r, first + kept, free + (m + 1) * m, 0
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def eliminate(work: Any, at: int, m: int, r: int, gone: int, sizes: Any, single_root: bool, sums: Any) -> None:
     """Eliminate all but r of m nodes, from the last on; their columns keep the weights divided by their sum."""
     end = m
@@ -131,7 +131,7 @@ def eliminate(work: Any, at: int, m: int, r: int, gone: int, sizes: Any, single_
         end = start
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def substitute(work: Any, n: int, at: int, m: int, r: int, kept: int, gone: int) -> None:
     """U[k] = W[root, k] + Σ_i W[i, k] U[i] for the eliminated nodes, in the order opposite to their elimination."""
     u = (n + 1) * n + n + kept
@@ -143,7 +143,7 @@ def substitute(work: Any, n: int, at: int, m: int, r: int, kept: int, gone: int)
         add_product(work, u + (gone + k - r) * n, n, at + (r + 1) * m + k, 0, m, u + gone * n, n, 1, k - r, r)
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _normalise(work: Any, n: int, sizes: Any, log_sums: Any) -> None:
     """Put the marginals, W U divided by its sum in each column, in the place of U; and complete log Z."""
     x, dx, matrix = work.value, work.tangent, (n + 1) * n
@@ -171,7 +171,7 @@ def _normalise(work: Any, n: int, sizes: Any, log_sums: Any) -> None:
                 write(work, dx, at, (read(work, dx, at) - read(work, x, at) * total) * inverse)
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _multiply(work: Any, source: int, to: int, step: int, terms: int) -> float:
     """Multiply numbers by others, into floats even from logarithms; return the logarithm of a factor left out."""
     x, dx = work.value, work.tangent
@@ -193,7 +193,7 @@ def _multiply(work: Any, source: int, to: int, step: int, terms: int) -> float:
     return largest
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _balance(work: Any, n: int, size: int, lane: int) -> None:
     """Derivatives in a column sum to 0: take that of the likeliest head from the rest, so that tiny ones stay right."""
     w, matrix = width(work), (n + 1) * n
@@ -208,7 +208,7 @@ def _balance(work: Any, n: int, size: int, lane: int) -> None:
         work.tangent[best * w + lane] = -rest
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _set(work: Any, at: int, x: float) -> None:
     """Set a number to 0 or 1, whichever way it is held."""
     w = width(work)

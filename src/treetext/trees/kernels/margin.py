@@ -1,55 +1,20 @@
 """By how much the best tree is better than the second best."""
 
 import numpy as np
-import torch
-from jaxtyping import Float, Int
-from numba import njit
 from numpy.typing import NDArray
-from torch import Tensor
 
-from treetext.trees._inside_outside import (
-    KERNEL,
-    LEFT,
-    RIGHT,
-    SPLIT,
-    Array,
-    Integers,
-    Items,
-    in_threads,
-    inside,
-    places,
-    roles,
-    with_root,
-)
-from treetext.trees._spanning import Contracted, contracted, entering, expand, on_host
-from treetext.trees._tree import ROOT
+from treetext.trees.kernels.compile import kernel
+from treetext.trees.kernels.inside_outside import inside
+from treetext.trees.kernels.items import LEFT, RIGHT, SPLIT, Array, Integers, Items, places, roles
+from treetext.trees.kernels.spanning import Contracted, contracted, entering, expand
+from treetext.trees.tree import ROOT
 
 
+@kernel
 def spanning_margins(
-    arcs: Float[Tensor, "batch n n"], roots: Float[Tensor, "batch n"], lengths: Int[Tensor, " batch"], single_root: bool
-) -> Float[Tensor, " batch"]:
-    """The score of the best tree minus that of the second best (float64): inf where it is the only one.
-
-    NaN where there is no tree at all.
-    """
-    found = _margins(on_host(arcs), on_host(roots), lengths.cpu().numpy(), single_root)
-    return torch.from_numpy(found).to(arcs.device)
-
-
-def projective_margins(
-    arcs: Float[Tensor, "batch n n"], roots: Float[Tensor, "batch n"], lengths: Int[Tensor, " batch"], single_root: bool
-) -> Float[Tensor, " batch"]:
-    """The same for projective trees."""
-    scores = with_root(arcs, roots).cpu()
-    found = scores.new_full((len(scores),), torch.nan)
-    in_threads(_projective_margins, scores, lengths.cpu(), single_root, found)
-    return found.to(arcs.device)
-
-
-@njit(cache=True, nogil=True)
-def _margins(
     arcs: NDArray[np.float64], roots: NDArray[np.float64], lengths: NDArray[np.int64], single_root: bool
 ) -> NDArray[np.float64]:
+    """The margin of each problem; NaN where there is no tree."""
     found = np.full(len(roots), np.nan)
     for problem in range(len(found)):
         scores = entering(arcs[problem], roots[problem], lengths[problem])
@@ -59,7 +24,7 @@ def _margins(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _margin(scores: NDArray[np.float64], single_root: bool, best: Contracted) -> float:
     """The least that is lost by giving up an arc of the best tree (Camerini, Fratta and Maffioli 1980).
 
@@ -86,7 +51,7 @@ def _margin(scores: NDArray[np.float64], single_root: bool, best: Contracted) ->
     return max(least, 0.0)  # less than 0 is rounding
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _intervals(heads: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each node the place of its own in an order from the roots down, and where its descendants end there."""
     n = len(heads)
@@ -123,10 +88,11 @@ def _intervals(heads: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     return first, first + sizes
 
 
-@njit(**KERNEL)
-def _projective_margins(
+@kernel
+def projective_margins(
     first: int, step: int, scores: Array, lengths: Integers, single_root: bool, found: Array
 ) -> None:
+    """The margin of each problem `first`, `first` + `step`, …; NaN stays where there is no tree."""
     for b in range(first, len(scores), step):
         nodes = lengths[b] + 1
         best = inside(scores[b, :nodes, :nodes], single_root, True)
@@ -134,7 +100,7 @@ def _projective_margins(
             found[b] = _least_gap(best)
 
 
-@njit(**KERNEL)
+@kernel
 def _least_gap(best: Items) -> float:
     """The least that is lost by putting one item of the best tree together in the second best way.
 
@@ -160,7 +126,7 @@ def _least_gap(best: Items) -> float:
     return least
 
 
-@njit(**KERNEL)
+@kernel
 def _two_best(rule: int, i: int, j: int, best: Items) -> tuple[int, float]:
     """The m of the best term of a rule, and what the second best term loses."""
     _, x, y = roles(rule, best)

@@ -1,15 +1,21 @@
-"""The k best trees, by any function that finds the best one."""
+"""Best trees: the best one, the k best, and the margin between the best two."""
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from math import fsum
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
-from treetext.trees._tree import PAD
+from treetext.trees.checks import check_scores, element
+from treetext.trees.kernels import margin, spanning
+from treetext.trees.kernels.eisner import trees as projective_trees
+from treetext.trees.kernels.items import in_threads, with_root
+from treetext.trees.tree import PAD
 
 Decoder = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
 """From arcs (B, n, n), roots (B, n), lengths (B,) and single_root to the heads (B, n) of the best trees.
@@ -19,6 +25,82 @@ A row is all PAD where there is no tree. `spanning_heads` is one such function.
 
 LARGEST_BATCH = 2**22
 """The decoder is given this many scores at a time, 32 MB of them, to keep memory in bounds."""
+
+
+def max_spanning_tree(
+    scores: Float[Tensor, "*batch n n"],
+    roots: Float[Tensor, "*batch n"],
+    lengths: Int[Tensor, "*batch"] | None = None,
+    single_root: bool = True,
+) -> Int[Tensor, "*batch n"]:
+    """Heads of the highest-scoring tree of each problem, projective or not.
+
+    ``scores[..., i, j]`` is the score of i being the parent of j; the diagonal is ignored. ``roots[..., i]``
+    is the score of i being the root. ``lengths`` says how many of the n nodes are real: all, if not given.
+    A score of -inf forbids an arc or a root. ``single_root=False`` allows a tree to have several roots.
+
+    The heads are int64: ``ROOT`` (-1) is the head of a root, and ``PAD`` (-2) stands past the length.
+
+    Takes time O(n²) per tree. The work is done in float64 on the CPU: tensors on another device are copied
+    there, and the heads are copied back.
+
+    >>> max_spanning_tree(torch.tensor([[0.0, 5.0], [9.0, 0.0]]), torch.tensor([4.0, 1.0]))
+    tensor([ 1, -1])
+    """
+    arcs, flat_roots, flat_lengths, batch_shape = check_scores(scores, roots, lengths, ("scores", "roots"))
+    heads = spanning_heads(arcs, flat_roots, flat_lengths, single_root)
+    without = (heads[:, 0] == PAD).nonzero()
+    if len(without):
+        kind = "tree with a single root" if single_root else "tree"
+        where = element(int(without[0]), batch_shape)
+        raise ValueError(f"scores: {where} has no tree: every {kind} uses something forbidden (-inf)")
+    return heads.reshape(roots.shape)
+
+
+def spanning_heads(
+    arcs: Float[Tensor, "batch n n"],
+    roots: Float[Tensor, "batch n"],
+    lengths: Int[Tensor, " batch"],
+    single_root: bool,
+) -> Int[Tensor, "batch n"]:
+    """`max_spanning_tree` for a flat batch of checked scores; a row of PAD where there is no tree."""
+    heads = spanning.decode(_on_host(arcs), _on_host(roots), lengths.cpu().numpy(), single_root)
+    return torch.from_numpy(heads).to(arcs.device)
+
+
+def eisner(
+    arcs: Float[Tensor, "B n n"], roots: Float[Tensor, "B n"], lengths: Int[Tensor, " B"], single_root: bool
+) -> Int[Tensor, "B n"]:
+    """The heads of the best projective tree of each problem; a row of PAD where there is no tree.
+
+    Of equally good trees, it is always the same one that is found. The work is done in float64 on the CPU:
+    tensors on another device are copied there, and the heads are copied back.
+    """
+    scores = with_root(arcs, roots).cpu()
+    heads = torch.full(roots.shape, PAD)
+    in_threads(projective_trees, scores, lengths.cpu(), single_root, scores.new_empty(1, len(scores), 0), heads[None])
+    return heads.to(arcs.device)
+
+
+def spanning_margins(
+    arcs: Float[Tensor, "batch n n"], roots: Float[Tensor, "batch n"], lengths: Int[Tensor, " batch"], single_root: bool
+) -> Float[Tensor, " batch"]:
+    """The score of the best tree minus that of the second best (float64): inf where it is the only one.
+
+    NaN where there is no tree at all.
+    """
+    found = margin.spanning_margins(_on_host(arcs), _on_host(roots), lengths.cpu().numpy(), single_root)
+    return torch.from_numpy(found).to(arcs.device)
+
+
+def projective_margins(
+    arcs: Float[Tensor, "batch n n"], roots: Float[Tensor, "batch n"], lengths: Int[Tensor, " batch"], single_root: bool
+) -> Float[Tensor, " batch"]:
+    """The same for projective trees."""
+    scores = with_root(arcs, roots).cpu()
+    found = scores.new_full((len(scores),), torch.nan)
+    in_threads(margin.projective_margins, scores, lengths.cpu(), single_root, found)
+    return found.to(arcs.device)
 
 
 def top_trees(
@@ -117,3 +199,7 @@ def _allowed_scores(scores: Float[Tensor, "part head node"], parts: list[Part]) 
 def _rows(heads: Tensor, scores: Tensor) -> Tensor:
     """The row of scores for each head: the last one for ROOT = -1, and any for PAD."""
     return heads % scores.shape[1]
+
+
+def _on_host(scores: Tensor) -> NDArray[np.float64]:
+    return scores.detach().to("cpu", torch.float64).contiguous().numpy()

@@ -19,12 +19,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from treetext.trees._lanes import INLINE, larger
-from treetext.trees._products import add_array_product, divide_by_sum
-from treetext.trees._weights import enter, enter_direction, leave
-from treetext.trees._workspaces import KERNEL, constant, part, read, width, write
+from treetext.trees.kernels.compile import FUSED, kernel
+from treetext.trees.kernels.lanes import larger
+from treetext.trees.kernels.products import add_array_product, divide_by_sum
+from treetext.trees.kernels.weights import enter, enter_direction, leave
+from treetext.trees.kernels.workspaces import constant, part, read, width, write
 
 PANEL = 8  # nodes eliminated together, in one pass over the matrix
 UNBLOCKED = 24  # up to this many nodes, one at a time is faster
@@ -41,19 +41,19 @@ def tangents_size(n: int) -> int:
     return int(_dy(n)) + n
 
 
-@njit(**INLINE)
+@kernel(inline=True)
 def _y(n: int) -> int:
     """Where y stands: after the weights, their inverse, the marginals, and the columns and rows of a panel."""
     return 3 * (n + 1) * n + PANEL * (2 * n + 1)
 
 
-@njit(**INLINE)
+@kernel(inline=True)
 def _dy(n: int) -> int:
     """Where the derivatives of y stand: after those of the weights, B K, the marginals, and B K B."""
     return 4 * (n + 1) * n
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def marginals(
     work: Any, stride: int, arcs: Any, roots: Any, lengths: Any, problems: Any, single_root: bool,
     log_z: Any, out_arcs: Any, out_roots: Any,
@@ -80,7 +80,7 @@ def marginals(
     return trusted
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def derivatives(
     work: Any, stride: int, lengths: Any, problems: Any, single_root: bool, d_arcs: Any, d_roots: Any,
     out_arcs: Any, out_roots: Any,
@@ -96,7 +96,7 @@ def derivatives(
         leave(here.tangent, w, 2 * (n + 1) * n, n, group, sizes, out_arcs, out_roots)
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _sizes(lengths: Any, group: Any, sizes: Any) -> int:
     sizes[:] = 0
     for lane in range(len(group)):
@@ -104,7 +104,7 @@ def _sizes(lengths: Any, group: Any, sizes: Any) -> int:
     return int(sizes.max())
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _invert(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> None:
     """Put the inverse after the matrix of weights: Gauss-Jordan elimination from the last node on, without subtraction.
 
@@ -150,7 +150,7 @@ def _invert(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> 
             log_sums[lane] += math.log(sums[k * w + lane])
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _add(
     work: Any, columns: int, rows: int, terms: int, n: int, to: int, top: int, bottom: int, left: int, right: int
 ) -> None:
@@ -159,7 +159,7 @@ def _add(
     add_array_product(work, x, at, n, x, columns + top, 1, n + 1, x, rows + left, n, bottom - top, terms, right - left)
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _subtract(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -> None:
     """Put the marginals after the inverse; spoil log Z where too many digits were lost."""
     w, x, inverse, result = width(work), work.value, (n + 1) * n, 2 * (n + 1) * n
@@ -200,7 +200,7 @@ def _subtract(work: Any, n: int, sizes: Any, single_root: bool, log_sums: Any) -
             log_sums[lane] = np.nan
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _differentiate(work: Any, n: int, single_root: bool) -> None:
     """Put the derivatives of the marginals beside them.
 
@@ -243,7 +243,7 @@ def _differentiate(work: Any, n: int, single_root: bool) -> None:
     _product_rule(work, n, inverse, full)
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _product_rule(work: Any, n: int, inverse: int, full: int) -> None:
     x, dx, result, y, dy = work.value, work.tangent, 2 * (n + 1) * n, _y(n), _dy(n)
     for j in range(n):
@@ -258,7 +258,7 @@ def _product_rule(work: Any, n: int, inverse: int, full: int) -> None:
             write(work, dx, result + at, read(work, dx, at) * way + read(work, x, at) * d_way)
 
 
-@njit(**KERNEL)
+@kernel(fastmath=FUSED)
 def _log(work: Any, x: Any, log_sums: Any) -> None:
     values = np.empty(width(work))
     write(work, values, 0, x)

@@ -7,9 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-
-from numpy import ndarray
-from torch import Tensor
+from typing import Any, Protocol, runtime_checkable
 
 ROOT = -1
 """The head of a root node."""
@@ -19,6 +17,14 @@ PAD = -2
 
 Arc = tuple[int, int]
 """A head and its dependent."""
+
+
+@runtime_checkable
+class Array(Protocol):
+    """An array or a tensor, of whichever library: this module imports none of them."""
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class Tree:
         object.__setattr__(self, "depths", _depths(self.heads, self.children))
 
     @classmethod
-    def from_heads(cls, heads: Iterable[int] | ndarray | Tensor, single_root: bool = True) -> Tree:
+    def from_heads(cls, heads: Iterable[int] | Array, single_root: bool = True) -> Tree:
         """The tree with these heads: a sequence of integers, an array or a tensor.
 
         Padding at the end is dropped. ``single_root=False`` allows several roots.
@@ -159,9 +165,9 @@ class Tree:
         return tuple(crossings)
 
 
-def _as_integers(heads: Iterable[int] | ndarray | Tensor) -> tuple[int, ...]:
+def _as_integers(heads: Iterable[int] | Array) -> tuple[int, ...]:
     """The heads as Python integers, without the padding at the end."""
-    values = heads.tolist() if isinstance(heads, ndarray | Tensor) else heads
+    values = heads.tolist() if isinstance(heads, Array) else heads
     if not isinstance(values, Iterable):
         raise ValueError(f"heads must be a sequence of integers, not {values!r}")
     integers = []

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from treetext.trees._checks import cast
+from treetext.trees.checks import cast
 
 Tensors = tuple[Tensor, ...]
 """Of several batches, flat: the arcs (B, n, n) of the first, its roots (B, n), the arcs of the second and so on."""

@@ -10,11 +10,12 @@ import operator
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic, models, overload, register_model
+from numba import types
+from numba.extending import intrinsic, models, register_model
+
+from treetext.trees.kernels.compile import overload
 
 LANES = 8
-INLINE = {"forceinline": True, "error_model": "numpy", "fastmath": {"contract"}}
 
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _INTEGERS = ir.VectorType(ir.IntType(64), LANES)
@@ -85,7 +86,7 @@ def _define(operation: Any, instruction: str) -> None:
 
         return _lanes(_lanes, _lanes), codegen
 
-    @overload(operation, strict=False, jit_options=INLINE)
+    @overload(operation)
     def implement(a: Any, b: Any) -> Any:
         return (lambda a, b: apply(a, b)) if a is _lanes and b is _lanes else None
 
@@ -115,7 +116,7 @@ def larger(a: Any, b: Any) -> Any:
     return max(a, b)
 
 
-@overload(larger, strict=False, jit_options=INLINE)
+@overload(larger)
 def _larger(a: Any, b: Any) -> Any:
     return (lambda a, b: _choose(a, b, a, b)) if a is _lanes else (lambda a, b: max(a, b))
 
@@ -125,7 +126,7 @@ def if_at_least(x: Any, limit: float, instead: float) -> Any:
     return x if x >= limit else instead
 
 
-@overload(if_at_least, strict=False, jit_options=INLINE)
+@overload(if_at_least)
 def _if_at_least(x: Any, limit: Any, instead: Any) -> Any:
     if x is _lanes:
         return lambda x, limit, instead: _choose(x, splat(limit), x, splat(instead))
@@ -133,8 +134,8 @@ def _if_at_least(x: Any, limit: Any, instead: Any) -> Any:
 
 
 @intrinsic
-def _two_to_the(_: Any, t: Any) -> Any:
-    """2 to the power k, given k + _SHIFT: k then stands in the lowest bits of the float."""
+def shift_into_exponent(_: Any, x: Any) -> Any:
+    """Lane by lane: 2ᵏ, where k stands in the lowest bits of the float x."""
 
     def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
         def constant(k: int) -> Any:
@@ -146,31 +147,6 @@ def _two_to_the(_: Any, t: Any) -> Any:
     return _lanes(_lanes), codegen
 
 
-_SHIFT = 1.5 * 2.0**52
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
-_LOWEST = -700.0
-
-
-@njit(**INLINE)
-def exp_nonpositive(x: Any) -> Any:
-    """exp(x) in eight lanes, for x from -700 to 0, to the last digit or two; 0 below that."""
-    y = if_at_least(x, _LOWEST, _LOWEST)
-    t = y * splat(_LOG2_E) + splat(_SHIFT)
-    k = t - splat(_SHIFT)
-    r = y - k * splat(_LN2_HIGH) - k * splat(_LN2_LOW)  # |r| <= ln(2) / 2
-    p = splat(1.0 / 6227020800.0)
-    p = p * r + splat(1.0 / 479001600.0)
-    p = p * r + splat(1.0 / 39916800.0)
-    p = p * r + splat(1.0 / 3628800.0)
-    p = p * r + splat(1.0 / 362880.0)
-    p = p * r + splat(1.0 / 40320.0)
-    p = p * r + splat(1.0 / 5040.0)
-    p = p * r + splat(1.0 / 720.0)
-    p = p * r + splat(1.0 / 120.0)
-    p = p * r + splat(1.0 / 24.0)
-    p = p * r + splat(1.0 / 6.0)
-    p = p * r + splat(0.5)
-    p = p * r + splat(1.0)
-    p = p * r + splat(1.0)
-    return _choose(x, splat(_LOWEST), p * _two_to_the(t), splat(0.0))
+def is_lanes(x: Any) -> bool:
+    """Whether a numba type is that of eight lanes."""
+    return x is _lanes

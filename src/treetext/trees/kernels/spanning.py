@@ -1,68 +1,19 @@
-"""The highest-scoring tree, projective or not: a maximum spanning tree."""
+"""The best tree, projective or not: a maximum spanning tree."""
 
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from jaxtyping import Float, Int
-from numba import njit
 from numpy.typing import NDArray
-from torch import Tensor
 
-from treetext.trees._checks import check_scores, element
-from treetext.trees._tree import PAD, ROOT
-
-
-def max_spanning_tree(
-    scores: Float[Tensor, "*batch n n"],
-    roots: Float[Tensor, "*batch n"],
-    lengths: Int[Tensor, "*batch"] | None = None,
-    single_root: bool = True,
-) -> Int[Tensor, "*batch n"]:
-    """Heads of the highest-scoring tree of each problem, projective or not.
-
-    ``scores[..., i, j]`` is the score of i being the parent of j; the diagonal is ignored. ``roots[..., i]``
-    is the score of i being the root. ``lengths`` says how many of the n nodes are real: all, if not given.
-    A score of -inf forbids an arc or a root. ``single_root=False`` allows a tree to have several roots.
-
-    The heads are int64: ``ROOT`` (-1) is the head of a root, and ``PAD`` (-2) stands past the length.
-
-    Takes time O(n²) per tree. The work is done in float64 on the CPU: tensors on another device are copied
-    there, and the heads are copied back.
-
-    >>> max_spanning_tree(torch.tensor([[0.0, 5.0], [9.0, 0.0]]), torch.tensor([4.0, 1.0]))
-    tensor([ 1, -1])
-    """
-    arcs, flat_roots, flat_lengths, batch_shape = check_scores(scores, roots, lengths, ("scores", "roots"))
-    heads = spanning_heads(arcs, flat_roots, flat_lengths, single_root)
-    without = (heads[:, 0] == PAD).nonzero()
-    if len(without):
-        kind = "tree with a single root" if single_root else "tree"
-        where = element(int(without[0]), batch_shape)
-        raise ValueError(f"scores: {where} has no tree: every {kind} uses something forbidden (-inf)")
-    return heads.reshape(roots.shape)
+from treetext.trees.kernels.compile import kernel
+from treetext.trees.tree import PAD, ROOT
 
 
-def spanning_heads(
-    arcs: Float[Tensor, "batch n n"],
-    roots: Float[Tensor, "batch n"],
-    lengths: Int[Tensor, " batch"],
-    single_root: bool,
-) -> Int[Tensor, "batch n"]:
-    """`max_spanning_tree` for a flat batch of checked scores; a row of PAD where there is no tree."""
-    heads = _decode(on_host(arcs), on_host(roots), lengths.cpu().numpy(), single_root)
-    return torch.from_numpy(heads).to(arcs.device)
-
-
-def on_host(scores: Tensor) -> NDArray[np.float64]:
-    return scores.detach().to("cpu", torch.float64).contiguous().numpy()
-
-
-# No parallel=True: it would abort forked data-loading workers (with OpenMP), or concurrent threads (without).
-@njit(cache=True, nogil=True)
-def _decode(
+@kernel
+def decode(
     arcs: NDArray[np.float64], roots: NDArray[np.float64], lengths: NDArray[np.int64], single_root: bool
 ) -> NDArray[np.int64]:
+    """The heads of the best tree of each problem; PAD where there is no tree."""
     heads = np.full(roots.shape, PAD, np.int64)
     for problem in range(len(heads)):
         length = lengths[problem]
@@ -73,7 +24,7 @@ def _decode(
     return heads
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def entering(arcs: NDArray[np.float64], roots: NDArray[np.float64], length: int) -> NDArray[np.float64]:
     """The scores of the arcs into each node, a row per node; the last column is the artificial root's."""
     incoming = np.empty((length, length + 1))
@@ -86,7 +37,7 @@ def entering(arcs: NDArray[np.float64], roots: NDArray[np.float64], length: int)
     return incoming
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _greedy_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
     """Fill in the best head of each node; tell whether that is a tree, and so the best one."""
     n = len(heads)
@@ -110,7 +61,7 @@ def _greedy_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArra
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_head(row: NDArray[np.float64], root_last: bool) -> int:
     """The first of the best heads; if ``root_last``, the root only where nothing else is allowed."""
     root = len(row) - 1
@@ -120,7 +71,7 @@ def _best_head(row: NDArray[np.float64], root_last: bool) -> int:
     return head
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
     """Fill in the heads of the best tree and return True, or return False if there is none."""
     found = contracted(incoming, single_root)
@@ -142,7 +93,7 @@ class Contracted(NamedTuple):
     """The cycle that a node is in, -1 for none."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contracted(incoming: NDArray[np.float64], single_root: bool) -> Contracted:
     """Find the best arc into each node, and contract the cycles that these make. Overwrites `incoming`.
 
@@ -199,7 +150,7 @@ def contracted(incoming: NDArray[np.float64], single_root: bool) -> Contracted:
     return Contracted(source[:count], target[:count], gain[:count], parent[:count])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _contract(
     cycle: NDArray[np.int64],
     new: int,
@@ -227,7 +178,7 @@ def _contract(
             incoming[row, head] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand(found: Contracted, heads: NDArray[np.int64]) -> None:
     """Open the cycles from the outermost in: the arc into a cycle replaces one in it, the others stay."""
     root = len(heads)

@@ -3,23 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from treetext.trees._autograd import Derivative, Inference, OneBatch, Tensors, infer, one_by_one
-from treetext.trees._checks import check_scores, element, shaped
-from treetext.trees._eisner import eisner, sample_projective
-from treetext.trees._inside_outside import inside_outside, inside_outside_jvp
-from treetext.trees._margin import projective_margins, spanning_margins
-from treetext.trees._nonprojective import nonprojective
-from treetext.trees._sampling import sample_nonprojective
-from treetext.trees._spanning import spanning_heads
-from treetext.trees._top import top_trees
-from treetext.trees._tree import PAD, ROOT
+from treetext.trees.autograd import Derivative, Inference, Tensors, infer
+from treetext.trees.checks import check_scores, element, shaped
+from treetext.trees.counting import log_count
+from treetext.trees.decoding import eisner, projective_margins, spanning_heads, spanning_margins, top_trees
+from treetext.trees.inference import nonprojective, projective
+from treetext.trees.sampling import sample_nonprojective, sample_projective
+from treetext.trees.tree import PAD, ROOT
 
 
 class Marginals(NamedTuple):
@@ -54,6 +51,8 @@ class TreeDistribution(ABC):
     respect to both scores. Trees (``mode``, ``mbr``, ``sample``, ``top``) are found on the CPU: the scores of
     tensors on another device are copied there, and the heads are copied back.
     """
+
+    _projective: ClassVar[bool]
 
     def __init__(
         self,
@@ -105,6 +104,24 @@ class TreeDistribution(ABC):
     def entropy(self) -> Float[Tensor, "*batch"]:
         """The entropy in nats: from 0 for one sure tree to the logarithm of the number of trees."""
         return self.cross_entropy(self)
+
+    @cached_property
+    def max_entropy(self) -> Float[Tensor, "*batch"]:
+        """The entropy if all trees were equally likely: the logarithm of their number, forbidden ones included."""
+        return self._max_entropy.to(self.arcs.dtype).reshape(self.batch_shape)
+
+    @cached_property
+    def entropy_share(self) -> Float[Tensor, "*batch"]:
+        """The entropy divided by ``max_entropy``: from 0 to 1, and 0 for a single node.
+
+        >>> ProjectiveTrees(torch.zeros(10, 10), torch.zeros(10)).entropy_share
+        tensor(1.)
+        """
+        # In float64, since a quotient of rounded numbers could exceed 1 by much more.
+        entropy = self._in_float64.entropy.reshape(-1)
+        largest = self._max_entropy
+        share = (entropy / largest.masked_fill(largest == 0, 1)).clamp(max=1)
+        return share.to(self.arcs.dtype).reshape(self.batch_shape)
 
     def cross_entropy(self, other: "TreeDistribution") -> Float[Tensor, "*batch"]:
         """The expected negative log probability under `other` of a tree from this distribution."""
@@ -193,6 +210,11 @@ class TreeDistribution(ABC):
         return found
 
     @property
+    def _max_entropy(self) -> Tensor:
+        counts = [log_count(n, self._projective, self.single_root) for n in self._lengths.tolist()]
+        return torch.tensor(counts, dtype=torch.float64, device=self.arcs.device)
+
+    @property
     def _in_float64(self) -> "TreeDistribution":
         return self if self.arcs.dtype == torch.float64 else self._copy_in_float64
 
@@ -246,6 +268,8 @@ class NonProjectiveTrees(TreeDistribution):
     tensor([0.2119, 0.2119, 0.5761])
     """
 
+    _projective = False
+
     @staticmethod
     def _infer(
         lengths: list[Tensor], single_root: bool, differentiable: bool, *scores: Tensor
@@ -279,15 +303,13 @@ class ProjectiveTrees(TreeDistribution):
     tensor(7.0000)
     """
 
+    _projective = True
+
     @staticmethod
     def _infer(
         lengths: list[Tensor], single_root: bool, differentiable: bool, *scores: Tensor
     ) -> tuple[Tensors, Tensors, Derivative]:
-        def one(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> OneBatch:
-            problems = arcs, roots, lengths, single_root
-            return *inside_outside(*problems), partial(inside_outside_jvp, *problems)
-
-        return one_by_one(one, lengths, single_root, *scores)
+        return projective(lengths, single_root, differentiable, *scores)
 
     @staticmethod
     def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:

@@ -4,11 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numba.extending import overload
 
-from treetext.trees._lanes import INLINE, LANES, load, splat, store
-from treetext.trees._workspaces import Lanes, Logs, constant, kind_of, read, width, write
+from treetext.trees.kernels.compile import kernel, overload
+from treetext.trees.kernels.lanes import LANES, load, splat, store
+from treetext.trees.kernels.workspaces import Lanes, Logs, constant, kind_of, read, width, write
 
 # Each function is defined for all kinds of workspace by an overload below; its Python body only says what it does.
 
@@ -40,7 +39,7 @@ def add_array_product(
     """The same without derivatives, each of the three matrices standing in an array of its own (not for logarithms)."""
 
 
-@overload(divide_by_sum, strict=False, jit_options=INLINE)
+@overload(divide_by_sum)
 def _divide_by_sum(
     work: Any, first: Any, step: Any, terms: Any, start: Any, stop: Any, node: Any, sizes: Any, sums: Any
 ) -> Any:
@@ -92,7 +91,7 @@ def _divide_by_sum(
     return logs if kind_of(work) is Logs else floats
 
 
-@overload(add_product, strict=False, jit_options=INLINE)
+@overload(add_product)
 def _add_product(
     work: Any, to: Any, step: Any, left: Any, left_step: Any, left_term: Any, right: Any, right_step: Any,
     rows: Any, terms: Any, count: Any,
@@ -133,7 +132,7 @@ def _add_product(
     return logs if kind_of(work) is Logs else floats
 
 
-@overload(add_array_product, strict=False, jit_options=INLINE)
+@overload(add_array_product)
 def _add_array_product(
     work: Any, out: Any, to: Any, step: Any, lefts: Any, left: Any, left_step: Any, left_term: Any,
     rights: Any, right: Any, right_step: Any, rows: Any, terms: Any, count: Any,
@@ -186,14 +185,14 @@ def _factor(work: Any, array: Any, at: int) -> Any:
     """One number, ready to multiply a vector."""
 
 
-@overload(_factor, strict=False, jit_options=INLINE)
+@overload(_factor)
 def _factor_of(work: Any, array: Any, at: Any) -> Any:
     if kind_of(work) is Lanes:
         return lambda work, array, at: load(array, at * LANES)
     return lambda work, array, at: splat(array[at])
 
 
-@njit(**INLINE)
+@kernel(inline=True)
 def _tile_4_by_2(
     work: Any, out: Any, at: int, step: int, lefts: Any, left: int, left_step: int, left_term: int,
     rights: Any, right: int, right_step: int, terms: int,
@@ -222,7 +221,7 @@ def _tile_4_by_2(
     store(out, at + 3 * step + LANES, b3)
 
 
-@njit(**INLINE)
+@kernel(inline=True)
 def _tile_4_by_1(
     work: Any, out: Any, at: int, step: int, lefts: Any, left: int, left_step: int, left_term: int,
     rights: Any, right: int, right_step: int, terms: int,
@@ -242,7 +241,7 @@ def _tile_4_by_1(
     store(out, at + 3 * step, a3)
 
 
-@njit(**INLINE)
+@kernel(inline=True)
 def _tile_1_by_1(
     work: Any,
     out: Any,
@@ -263,7 +262,7 @@ def _tile_1_by_1(
     store(out, at, a)
 
 
-@njit(**INLINE)
+@kernel(inline=True)
 def _tail(
     out: Any,
     at: int,

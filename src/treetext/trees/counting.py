@@ -1,0 +1,26 @@
+"""How many trees there are."""
+
+from functools import lru_cache
+from math import comb, log
+
+
+def count_trees(n: int, projective: bool, single_root: bool) -> int:
+    """The number of trees over n nodes, in closed form.
+
+    All trees with a single root are n ** (n - 1), and with any number of roots (n + 1) ** (n - 1) (Cayley 1889): those
+    are the trees over n + 1 nodes with the artificial root as one more node. Projective trees correspond to
+    ternary trees (OEIS A006013 with a single root, A001764 with any number).
+
+    >>> [count_trees(3, projective, single_root) for projective in (False, True) for single_root in (True, False)]
+    [9, 16, 7, 12]
+    """
+    if projective:
+        return comb(3 * n - 2, n - 1) // n if single_root else comb(3 * n, n) // (2 * n + 1)
+    return int((n if single_root else n + 1) ** (n - 1))
+
+
+@lru_cache(maxsize=4096)
+def log_count(n: int, projective: bool, single_root: bool) -> float:
+    """The logarithm of the number of trees: 0.0 exactly for a single node."""
+    # Integers are exact. Even for 10,000 nodes, they take only milliseconds, once.
+    return log(count_trees(n, projective, single_root))
