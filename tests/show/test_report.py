@@ -11,8 +11,8 @@ from tests.show.making import LABELS, NASTY, documents, evaluation, parsed
 from treetext.analysis import Table
 from treetext.models import Weights
 from treetext.show import Document, report_page
-from treetext.show._documents import packed, percents
-from treetext.show._tables import cell
+from treetext.show.documents import packed, percents
+from treetext.show.html import cell
 
 
 class Reader(HTMLParser):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from treetext.analysis import Table
-from treetext.show._plots import Mark, dots
+from treetext.show.plots import Mark, dots
 
 Cell = str | int | float | None
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from treetext.models import Parsed, Weights
-from treetext.show._text import printable
+from treetext.show.text import printable
 from treetext.trees import ROOT, Tree
 
 LEAST = 16  # columns for a label, before the drawing gives up width elsewhere

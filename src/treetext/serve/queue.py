@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic_core import to_json
 
 from treetext.models import Classifier, Parsed
-from treetext.serve._metrics import Metrics
-from treetext.serve._problems import Fault, Refusal, busy
+from treetext.serve.metrics import Metrics
+from treetext.serve.problems import Fault, Refusal, busy
 from treetext.text import BadInput
 
 Answer = bytes | Exception
