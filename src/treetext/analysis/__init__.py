@@ -11,7 +11,6 @@ from treetext.analysis._recovery import Recovery, gold_recovery
 from treetext.analysis._reference_trees import REFERENCES, reference_heads
 from treetext.analysis._shapes import Statistics, tree_statistics
 from treetext.analysis._sources import tree_levels, untrained_model
-from treetext.analysis._tables import Table
 from treetext.analysis._treebanks import Treebank, read_treebank
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "LevelAnalysis",
     "Recovery",
     "Statistics",
-    "Table",
     "Treebank",
     "TreebankAgreement",
     "ablate",
