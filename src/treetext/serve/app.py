@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from treetext import __version__
 from treetext.models import Classifier
 from treetext.serve import messages
-from treetext.serve.metrics import GONE, Metrics
 from treetext.serve.files import page_files
+from treetext.serve.metrics import GONE, Metrics
 from treetext.serve.problems import Problem, Refusal, busy, misfit, problem, refused
 from treetext.serve.queue import Limits, Queue, Work
 
