@@ -145,7 +145,7 @@ def test_pairs_of_any_sentences(tmp_path):
     assert (found.levels["words"].trees, found.levels["words"].nodes) == (21, sum(map(len, sentences)))
 
 
-def test_snli_table(tmp_path):
+def test_snli(tmp_path):
     pair = {
         "gold_label": "neutral",
         "sentence1_parse": "(S (NP (NN Rain)) (VP (VBZ falls)) (. .))",
@@ -154,25 +154,12 @@ def test_snli_table(tmp_path):
     path = write(tmp_path / "own.jsonl", json.dumps(pair) + "\n")
     model = pairs_model()
     found = agreement(model, read_treebank(path))
-    [scores, shapes] = found.tables()
     assert [tree.nodes for tree in found.trees] == [["Rain", "falls", "."], ["rain", "and", "snow"]]
-    assert shapes.columns[-3:] == ["the parser", "the paper's parser", "the paper's model"]
-    cells = {row[0]: row for row in shapes.rows}
-    assert cells["projective trees, %"][-3:] == [100, None, 51.4]
-    assert cells["height"][-3:] == [2, 8.99, 5.78]
-    assert cells["nodes at depth 1, %"][-3:] == [33.33, 9.8, 8.4]
-    assert cells["nodes at depth 2, %"][-3:] == [66.67, 15.0, 19.7]
-    same = round(100 * of_gold(found.levels["words"])[0], 2)
-    assert cells["same edges, %"][1] == same
-    assert cells["same edges, %"][-3:] == [100, None, 38.7]
-    assert scores.rows[0][:2] == ["this model", same]
-    depths = [row[1] for row in shapes.rows if row[0].startswith("nodes")]
-    assert sum(depths) == pytest.approx(100, abs=0.1)
-    assert "the paper" not in str(agreement(model, read_treebank(conllu_file(tmp_path))).tables())
-
-
-def conllu_file(folder):
-    return write(folder / "own.conllu", sentence("rain falls", [2, 0]))
+    gold, own = (found.levels["words"].figures[source] for source in ("gold", "model"))
+    assert [gold[figure].value for figure in ("projective", "height", "gold_heads")] == [1, 2, 1]
+    assert [gold[f"depth_{depth}"].value for depth in (1, 2)] == pytest.approx([1 / 3, 2 / 3])
+    depths = [own[figure].value for figure in (*(f"depth_{depth}" for depth in range(1, 7)), "deeper")]
+    assert sum(depths) == pytest.approx(1)
 
 
 def test_records_add_up(tmp_path):

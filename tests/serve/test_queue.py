@@ -10,8 +10,8 @@ from tests.models.building import WORDS
 from tests.serve.running import ask, metric, running
 from tests.serve.test_api import problem, same
 from treetext.serve import Limits, make_app
-from treetext.serve._metrics import Metrics
-from treetext.serve._queue import Queue, Work
+from treetext.serve.metrics import Metrics
+from treetext.serve.queue import Queue, Work
 
 
 def make_texts(count, most=25):

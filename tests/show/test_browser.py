@@ -8,7 +8,7 @@ import pytest
 from tests.show.browser import chromium, every, new_page, wait
 from tests.show.making import LABELS, NASTY, documents, evaluation, parsed, random_tree
 from treetext.show import Document, report_page
-from treetext.show._documents import is_projective
+from treetext.show.documents import is_projective
 
 COUNT = 12
 

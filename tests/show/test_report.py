@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from tests.show.making import LABELS, NASTY, documents, evaluation, parsed
-from treetext.analysis import Table
 from treetext.models import Weights
-from treetext.show import Document, report_page
-from treetext.show._documents import packed, percents
-from treetext.show._tables import cell
+from treetext.show import Document, Table, report_page
+from treetext.show.documents import packed, percents
 
 
 class Reader(HTMLParser):
@@ -180,20 +178,3 @@ def test_many_labels_leave_room_for_fewer_documents():
     made = documents(2000, lambda _: [["word"] * 30] * 4, np.random.default_rng(0))
     page = report_page(evaluation(made)._replace(labels=labels, confusion=[[1] * 400] * 400), made)
     assert len(page.encode()) < 5_000_000
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        ("a", "a"),
-        (3, "3"),
-        (12345, "12,345"),
-        (2.0, "2.00"),
-        (51.44, "51.4"),
-        (2.813, "2.81"),
-        (0.0123, "0.01"),
-    ],
-)
-def test_cells(value, text):
-    assert cell(value) == text

@@ -9,7 +9,7 @@ from spacy import displacy
 from tests.show.making import NASTY, random_tree, random_weights
 from treetext.models import Weights
 from treetext.show import arcs_svg, document_svg, heat_map, sentence_arcs, sentence_svg
-from treetext.show._svg import arc_levels
+from treetext.show.svg import arc_levels
 from treetext.trees import Tree
 
 S = "{http://www.w3.org/2000/svg}"

@@ -100,6 +100,43 @@ def test_many_texts_are_as_each_alone():
     assert list(ENGLISH.many(iter(TEXTS))) == [ENGLISH(text) for text in TEXTS]
 
 
+@pytest.mark.parametrize(
+    ("tokenizer", "expected"),
+    [(Tokenizer("en"), True), (Tokenizer("xx"), True), (Tokenizer("zh"), False), (Tokenizer(tokenized=True), False)],
+)
+def test_by_rules(tokenizer, expected):
+    assert tokenizer.by_rules is expected
+
+
+def kept(tokenizer, word):
+    """Whether spaCy still has a string."""
+    return word in tokenizer._nlp.vocab.strings
+
+
+def test_a_memory_zone_forgets_its_words():
+    tokenizer = Tokenizer("en")
+    with tokenizer.memory_zone():
+        assert tokenizer("An unheardofword.") == [["an", "unheardofword", "."]]
+        assert kept(tokenizer, "unheardofword")
+    assert not kept(tokenizer, "unheardofword")
+    assert tokenizer("An unheardofword.") == [["an", "unheardofword", "."]]
+    assert kept(tokenizer, "unheardofword")
+    with Tokenizer(tokenized=True).memory_zone():
+        assert Tokenizer(tokenized=True)("a b") == [["a", "b"]]
+
+
+def test_warm_words_outlive_a_memory_zone():
+    tokenizer = Tokenizer("en")
+    tokenizer.warm_up(["unheardofword"])
+    with tokenizer.memory_zone():
+        tokenizer("An unheardofword.")
+    assert kept(tokenizer, "unheardofword")
+    assert kept(tokenizer, "Unheardofword")
+    other = Tokenizer("zh")
+    other.warm_up(["unheardofword"])
+    assert not kept(other, "unheardofword"), "it has no rules to warm up"
+
+
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_no_character_is_lost_but_white_space(text):

@@ -49,6 +49,7 @@ def agree(
     """
     from treetext.analysis import agreement, read_treebank
     from treetext.models import load_model
+    from treetext.show import agreement_tables
 
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
     found = read_treebank(treebank, kind.value if kind else None, split)
@@ -69,4 +70,4 @@ def agree(
     if as_json:
         show_json({"model": model, **result.to_dict()})
     else:
-        show_tables(result.tables())
+        show_tables(agreement_tables(result))

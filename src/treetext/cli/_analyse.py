@@ -55,6 +55,7 @@ def analyse(
     """
     from treetext.analysis import analyse as analyse_trees
     from treetext.models import load_model
+    from treetext.show import analysis_tables
     from treetext.training import open_corpus
 
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
@@ -80,7 +81,7 @@ def analyse(
         show_json(result)
         return
     print(_summary(analysis))
-    show_tables(analysis.tables())
+    show_tables(analysis_tables(analysis))
 
 
 def _summary(analysis: "Analysis") -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
-    from treetext import analysis
+    from treetext import show as shown
     from treetext.models import Model
     from treetext.training import Recipe
 
@@ -243,34 +243,14 @@ def show(*parts: object) -> None:
     print("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 
-def show_tables(tables: "Iterable[analysis.Table]") -> None:
-    """Print the tables of an analysis, each with its title and its note; one wider than the terminal in parts."""
+def show_tables(tables: "Iterable[shown.Table]") -> None:
+    """Print the tables of an analysis in the width of the terminal."""
     from rich.console import Console
 
+    from treetext.show import draw_tables
+
     console = Console()
-    for title, header, rows, remark in tables:
-        cells = [header, *([_cell(value) for value in row] for row in rows)]
-        # Only headers may go on in the next line.
-        widths = [max(map(len, [*name.split(), *column])) for name, *column in zip(*cells, strict=True)]
-        parts, used = [[0]], widths[0]
-        for column, width in enumerate(widths[1:], start=1):
-            if console.is_terminal and used + 2 + width > console.width and len(parts[-1]) > 1:
-                parts.append([0])
-                used = widths[0]
-            parts[-1].append(column)
-            used += 2 + width
-        made = [_some_columns(cells, part, widths if console.is_terminal else None) for part in parts]
-        show(f"\n{title}", *(line for part in made for line in ("", part)), f"\n{remark}")
-
-
-def _some_columns(cells: list[list[str]], which: list[int], widths: list[int] | None) -> "Table":
-    header, *rows = ([row[column] for column in which] for row in cells)
-    made = table(*header, numbers=header[1:])
-    for column, place in zip(made.columns, which, strict=True):
-        column.width = widths[place] if widths else None
-    for row in rows:
-        made.add_row(*row)
-    return made
+    print(draw_tables(tables, console.width if console.is_terminal else None, color=console.is_terminal))
 
 
 @contextmanager
@@ -302,6 +282,3 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f}"
 
 
-def _cell(value: str | float | None) -> str:
-    """Numbers with the digits that all of their kind have."""
-    return "–" if value is None else value if isinstance(value, str) else f"{value:.2f}"

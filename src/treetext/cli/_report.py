@@ -36,6 +36,7 @@ def report(
     """
     from treetext.analysis import analyse, tree_levels
     from treetext.models import load_model
+    from treetext.show import analysis_tables
     from treetext.show import report as page
     from treetext.training import open_corpus
 
@@ -46,7 +47,7 @@ def report(
         corpus = open_corpus(found.data, bars.more)
         tables: Any = ()
         if statistics and tree_levels(loaded):
-            tables = analyse(loaded, corpus, part.value, others=others, progress=bars.more).tables()
+            tables = analysis_tables(analyse(loaded, corpus, part.value, others=others, progress=bars.more))
         stream.write(page(loaded, corpus, part.value, tables=tables, most=most, progress=bars.more))
     for line in corpus.notes:
         note(line)

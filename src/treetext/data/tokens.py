@@ -1,6 +1,7 @@
 """From text to sentences of words, with spaCy's rules for many languages."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import pairwise
@@ -39,6 +40,24 @@ class Tokenizer:
     def many(self, texts: Iterable[Text]) -> Iterator[list[list[str]]]:
         """The sentences of each text of a stream."""
         return map(self, texts)
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether spaCy's rules cut raw text into words; some languages, such as Chinese, have tokenizers of their own.
+
+        The rules take time that grows with the square of the number of characters without white space.
+        """
+        return not self.tokenized and hasattr(self._nlp.tokenizer, "prefix_search")
+
+    def memory_zone(self) -> AbstractContextManager[object]:
+        """A context manager at whose end spaCy forgets the words that it met inside; outside, it keeps every word."""
+        return nullcontext() if self.tokenized else self._nlp.memory_zone()
+
+    def warm_up(self, words: Iterable[str]) -> None:
+        """Cut frequent words once, outside of a memory zone: spaCy then cuts them about five times faster."""
+        if self.by_rules:
+            for word in words:
+                self([word, word.capitalize()])
 
     def _sentences(self, text: str) -> Iterable[list[str]]:
         if self.tokenized:

@@ -12,7 +12,6 @@ from treetext.evaluation.figures import LevelAnalysis, judge, plain
 from treetext.evaluation.induced import Induced, induce_from_words
 from treetext.evaluation.shapes import Forest
 from treetext.evaluation.sources import MODEL, check_levels, checked_levels, sources
-from treetext.evaluation.tables import Table, figures_table, gold_table
 from treetext.models import Model
 from treetext.trees import ROOT
 
@@ -62,15 +61,6 @@ class TreebankAgreement(NamedTuple):
         """The figures, without the trees, as plain lists and dictionaries for JSON."""
         found: dict[str, Any] = plain(self._replace(trees=[])._asdict())
         del found["trees"]
-        return found
-
-    def tables(self) -> list[Table]:
-        """For each level, the agreement, and all figures: for SNLI, beside the paper's table."""
-        found, is_snli = [], self.format == "snli"
-        for name, level in self.levels.items():
-            title = f"Trees of {name}: agreement with {self.treebank}, {level.trees:,} trees"
-            gold = "the parser" if is_snli else "the treebank"
-            found += [gold_table(title, level.figures), figures_table(name, level, gold, is_snli)]
         return found
 
 

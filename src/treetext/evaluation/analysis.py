@@ -13,7 +13,6 @@ from treetext.evaluation.figures import LevelAnalysis, judge, plain
 from treetext.evaluation.induced import Induced, induce
 from treetext.evaluation.scores import check_task
 from treetext.evaluation.sources import LEVELS, MODEL, check_levels, checked_levels, checked_targets, sources
-from treetext.evaluation.tables import Table, ablation_table, agreement_table, figures_table
 from treetext.models import Model
 
 
@@ -37,13 +36,6 @@ class Analysis:
     def levels(self) -> dict[str, LevelAnalysis]:
         """Those that have trees."""
         return {name: level for name in LEVELS if (level := getattr(self, name)) is not None}
-
-    def tables(self) -> list[Table]:
-        """For each level its figures and how far trees agree; then what other marginals do."""
-        found = []
-        for name, level in self.levels.items():
-            found += [figures_table(name, level), agreement_table(name, level)]
-        return [*found, ablation_table(self.ablation)] if self.ablation else found
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain lists and dictionaries, for JSON."""

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from treetext import __version__
-from treetext.analysis import Table
 from treetext.models import Classifier
-from treetext.show._documents import Document, Packed, is_projective, packed, parsed_documents
-from treetext.show._plots import curve
-from treetext.show._tables import cell, html_table, table_plot
+from treetext.show.documents import Document, Packed, is_projective, packed, parsed_documents
+from treetext.show.html import cell, html_table, table_plot
+from treetext.show.plots import curve
+from treetext.show.tables import Table
 from treetext.training import Corpus, Evaluation, evaluate
 
 Progress = Callable[[str, int], object]

@@ -20,11 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treetext import __version__
 from treetext.models import Classifier
-from treetext.serve import _messages as messages
-from treetext.serve._metrics import GONE, Metrics
-from treetext.serve._page import page_files
-from treetext.serve._problems import Problem, Refusal, busy, misfit, problem, refused
-from treetext.serve._queue import Limits, Queue, Work
+from treetext.serve import messages
+from treetext.serve.files import page_files
+from treetext.serve.metrics import GONE, Metrics
+from treetext.serve.problems import Problem, Refusal, busy, misfit, problem, refused
+from treetext.serve.queue import Limits, Queue, Work
 
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"

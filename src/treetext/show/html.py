@@ -1,13 +1,10 @@
 """Tables as HTML, with plots for those of an analysis."""
 
-import re
 from collections.abc import Sequence
 from html import escape
 
-from treetext.analysis import Table
-from treetext.show._plots import Mark, dots
-
-Cell = str | int | float | None
+from treetext.show.plots import Mark, dots
+from treetext.show.tables import Bounds, Cell, Table
 
 
 def html_table(
@@ -29,12 +26,12 @@ def html_table(
 
 
 def cell(value: Cell) -> str:
-    """A value as text: numbers with as many digits as say something."""
+    """A value as text: floats from 10 have one digit after the point, smaller ones two."""
     if value is None:
         return "–"
-    if isinstance(value, str):
-        return value
-    if value == int(value) and isinstance(value, int):
+    if isinstance(value, str | Bounds):
+        return str(value)
+    if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
@@ -49,7 +46,8 @@ def table_plot(table: Table) -> str:
     for name, first, *values in table.rows:
         if not isinstance(first, int | float):
             continue
-        marks = [Mark(own, float(first), *_bounds(values[0] if values else None))]
+        bounds = values[0] if values and isinstance(values[0], Bounds) else None
+        marks = [Mark(own, float(first), *bounds[:2]) if bounds else Mark(own, float(first))]
         if "%" not in own:
             marks += [
                 Mark(column, float(value))
@@ -59,9 +57,3 @@ def table_plot(table: Table) -> str:
         percent = "%" in own or "%" in str(name) or "0 to 100" in str(name)
         rows.append((str(name), marks, (0.0, 100.0) if percent else None))
     return dots(table.title, rows, own) if rows else ""
-
-
-def _bounds(value: Cell) -> tuple[float | None, float | None]:
-    """The ends of an interval such as "1.2 to 3.4"."""
-    found = re.fullmatch(r"(-?[\d.]+) to (-?[\d.]+)", value) if isinstance(value, str) else None
-    return (float(found[1]), float(found[2])) if found else (None, None)

@@ -6,15 +6,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from pydantic_core import to_json
 
 from treetext.models import Classifier, Parsed
-from treetext.serve._metrics import Metrics
-from treetext.serve._problems import Fault, Refusal, busy
+from treetext.serve.metrics import Metrics
+from treetext.serve.problems import Fault, Refusal, busy
 from treetext.text import BadInput
 
 Answer = bytes | Exception
@@ -119,7 +117,7 @@ class Queue:
 
     def _run(self) -> None:
         try:
-            self._learn_words()
+            self.model.tokenizer.warm_up(self.model.vocabulary.words)
             self.model.parse([["One sentence.", "Another one."]])
         except Exception:
             logging.getLogger(__name__).exception("the model does not run")
@@ -128,12 +126,6 @@ class Queue:
         while self._waiting or not self._closed:
             if works := self._next():
                 self._answer(works)
-
-    def _learn_words(self) -> None:
-        """What spaCy has cut before, outside of a memory zone, takes it a fifth of the time from then on."""
-        if self._by_rules:
-            for word in self.model.vocabulary.words:
-                self.model.tokenizer([word, word.capitalize()])
 
     def _next(self) -> list[Work]:
         """What to do next: what waits or, where that is little, what comes within the window."""
@@ -155,7 +147,7 @@ class Queue:
     def _answer(self, works: Sequence[Work]) -> None:
         start = time.perf_counter()
         try:
-            with self._zone():
+            with self.model.tokenizer.memory_zone():
                 answers = self._answers(works)
         except _Unwanted:
             return
@@ -201,7 +193,7 @@ class Queue:
 
     def _words(self, text: Any) -> Any:
         """A text as sentences of words, unless it has none or too many."""
-        if self._by_rules:
+        if self.model.tokenizer.by_rules:
             stretches = [len(part) for side in ([text] if isinstance(text, str) else text) for part in side.split()]
             if sum(n * n for n in stretches) > LONGEST_STRETCH**2:
                 raise BadInput(f"{max(stretches)} characters without white space; expected shorter words")
@@ -214,17 +206,6 @@ class Queue:
         if max(lengths, default=0) > limits.nodes:
             raise BadInput(f"a sentence of {max(lengths)} words; expected at most {limits.nodes}")
         return sentences if self.model.is_whole(len(sentences)) else text
-
-    @cached_property
-    def _by_rules(self) -> bool:
-        """Whether words are cut by spaCy's rules; those of some languages, as Chinese, by other means."""
-        tokenizer = self.model.tokenizer
-        return not tokenizer.tokenized and hasattr(tokenizer._nlp.tokenizer, "prefix_search")
-
-    def _zone(self) -> AbstractContextManager[object]:
-        """spaCy would remember every word that it has ever seen."""
-        tokenizer = self.model.tokenizer
-        return nullcontext() if tokenizer.tokenized else tokenizer._nlp.memory_zone()
 
 
 class _Unwanted(Exception):  # noqa: N818 (no error)

@@ -1,13 +1,19 @@
-"""Trees in the terminal."""
+"""Trees and tables in the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+from typing import Literal
 
 from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table as RichTable
 
 from treetext.models import Parsed, Weights
-from treetext.show._text import printable
+from treetext.show.tables import Cell, Table
+from treetext.show.text import printable
 from treetext.trees import ROOT, Tree
 
+UNLIMITED = 10_000  # columns, where no terminal sets a width
 LEAST = 16  # columns for a label, before the drawing gives up width elsewhere
 BOLD, DIM, COLOUR, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
 
@@ -68,6 +74,22 @@ def draw_parsed(parsed: Parsed, width: int | None = None, color: bool = False) -
     return "\n\n".join(blocks)
 
 
+def draw_tables(tables: Iterable[Table], width: int | None = None, color: bool = False) -> str:
+    """Each table with its title and its note.
+
+    A table wider than `width` is drawn in parts below each other, each with the first column (default: no limit).
+    """
+    looks = {"force_terminal": color, "highlight": False, "markup": False}
+    console = Console(file=StringIO(), width=width or UNLIMITED, height=25, **looks)  # with both, rich asks no terminal
+    lines: list[str] = []
+    for table in tables:
+        parts = [line for part in _parts(table, width) for line in ("", part)]
+        with console.capture() as printed:
+            console.print(f"\n{table.title}", *parts, f"\n{table.note}", sep="\n")
+        lines += (line.rstrip() for line in printed.get().splitlines())
+    return "\n".join(lines)
+
+
 def head_shares(tree: Tree, weights: Weights | None) -> list[float] | None:
     """For each node, the marginal of the arc from its head, or of its being the root."""
     if weights is None:
@@ -75,6 +97,32 @@ def head_shares(tree: Tree, weights: Weights | None) -> list[float] | None:
     return [
         float(weights.roots[node] if head == ROOT else weights.arcs[head, node]) for node, head in enumerate(tree.heads)
     ]
+
+
+def _parts(table: Table, width: int | None) -> Iterator[RichTable]:
+    """The table or, where it is wider than `width`, some of its columns at a time."""
+    cells = [table.columns, *([_text(value) for value in row] for row in table.rows)]
+    # Only headers may go on in the next line.
+    widths = [max(map(len, [*header.split(), *column])) for header, *column in zip(*cells, strict=True)]
+    parts, used = [[0]], widths[0]
+    for column, columns in enumerate(widths[1:], start=1):
+        if width is not None and used + 2 + columns > width and len(parts[-1]) > 1:
+            parts.append([0])
+            used = widths[0]
+        parts[-1].append(column)
+        used += 2 + columns
+    for part in parts:
+        drawn = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for column in part:
+            justify: Literal["left", "right"] = "right" if column else "left"
+            drawn.add_column(table.columns[column], justify=justify, width=None if width is None else widths[column])
+        for row in cells[1:]:
+            drawn.add_row(*(row[column] for column in part))
+        yield drawn
+
+
+def _text(value: Cell) -> str:
+    return "–" if value is None else f"{value:.2f}" if isinstance(value, int | float) else str(value)
 
 
 def _line(before: str, label: str, share: str, width: int | None, color: bool, root: bool) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 import uvicorn
 
 from treetext.models import load_model
-from treetext.serve._app import make_app
-from treetext.serve._queue import Limits
+from treetext.serve.app import make_app
+from treetext.serve.queue import Limits
 from treetext.text import BadInput
 
 

@@ -7,7 +7,7 @@ from pydantic.types import FailFast
 
 from treetext import __version__
 from treetext.models import Classifier
-from treetext.serve._queue import Limits
+from treetext.serve.queue import Limits
 
 Heads = Annotated[
     list[int] | None, Field(description="the parent of each, -1 for the root; null where the model has no such tree")
