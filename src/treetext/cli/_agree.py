@@ -2,7 +2,6 @@
 
 import json
 from contextlib import nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,19 +10,11 @@ import typer
 from treetext.cli._common import JsonOption, ModelArgument, Split, note, progress, show_json, show_tables, written
 
 
-class Format(StrEnum):
-    """What a treebank is."""
-
-    CONLLU = "conllu"
-    SNLI = "snli"
-    GUM = "gum"
-
-
 def agree(
     model: ModelArgument,
     treebank: Annotated[str, typer.Argument(help="A file, a directory or an archive with trees to compare with.")],
     kind: Annotated[
-        Format | None, typer.Option("--format", help="What TREEBANK is; unless told, what its files seem to be.")
+        str | None, typer.Option("--format", help="What TREEBANK is; unless told, what its files seem to be.")
     ] = None,
     split: Annotated[Split, typer.Option(help="Of a directory of train, dev and test files.")] = Split.TEST,
     models: Annotated[
@@ -47,12 +38,13 @@ def agree(
     conllu: trees of words, as of Universal Dependencies. snli: the parses in the files of SNLI, by head rules. gum:
     trees of words and, from discourse relations, of sentences. The words are those of the treebank.
     """
-    from treetext.analysis import agreement, read_treebank
+    from treetext.data import read_treebank
+    from treetext.evaluation import agreement
     from treetext.models import load_model
     from treetext.show import agreement_tables
 
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
-    found = read_treebank(treebank, kind.value if kind else None, split)
+    found = read_treebank(treebank, kind, split)
     with progress() as bars, written(out) if out else nullcontext() as stream:
         result = agreement(
             loaded,
@@ -61,7 +53,7 @@ def agree(
             others=others,
             resamples=resamples,
             seed=seed,
-            progress=lambda done: bars.more("inducing trees", done),
+            progress=bars.more,
         )
         if stream:
             stream.writelines(json.dumps(tree.record(), ensure_ascii=False) + "\n" for tree in result.trees)

@@ -22,7 +22,7 @@ from treetext.cli._common import (
 )
 
 if TYPE_CHECKING:
-    from treetext.analysis import Analysis
+    from treetext.evaluation import Analysis
 
 
 def analyse(
@@ -53,10 +53,10 @@ def analyse(
     Statistics of their shapes beside those of the untrained model, of random trees, chains and stars; agreement with
     gold trees where these are known, and with other models; and labels with other marginals in the place of its own.
     """
-    from treetext.analysis import analyse as analyse_trees
+    from treetext.data import open_corpus
+    from treetext.evaluation import analyse as analyse_trees
     from treetext.models import load_model
     from treetext.show import analysis_tables
-    from treetext.training import open_corpus
 
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
     found, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST

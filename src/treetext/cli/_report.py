@@ -34,11 +34,11 @@ def report(
     It is one HTML file that needs no network: scores, learning curves, statistics of the trees, and the documents, each
     with its trees.
     """
-    from treetext.analysis import analyse, tree_levels
+    from treetext.data import open_corpus
+    from treetext.evaluation import analyse
     from treetext.models import load_model
     from treetext.show import analysis_tables
     from treetext.show import report as page
-    from treetext.training import open_corpus
 
     # Under names without the folders of this machine: a report may go to others.
     loaded, others = load_model(model), {f"model {i}": load_model(each) for i, each in enumerate(models or [], start=2)}
@@ -46,7 +46,7 @@ def report(
     with progress() as bars, written(out) as stream:
         corpus = open_corpus(found.data, bars.more)
         tables: Any = ()
-        if statistics and tree_levels(loaded):
+        if statistics and loaded.levels_with_trees:
             tables = analysis_tables(analyse(loaded, corpus, part.value, others=others, progress=bars.more))
         stream.write(page(loaded, corpus, part.value, tables=tables, most=most, progress=bars.more))
     for line in corpus.notes:

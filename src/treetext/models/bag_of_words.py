@@ -120,6 +120,11 @@ class BagOfWords(Model):
         """The id of each word in the vocabulary."""
         return np.array(self.vocabulary.ids(lexicon) or [1])
 
+    @property
+    def known_words(self) -> Sequence[str]:
+        """The words of the vocabulary."""
+        return self.vocabulary.words
+
     def parts(self) -> dict[str, Any]:
         """The vocabulary."""
         return {"vocabulary": self.vocabulary}

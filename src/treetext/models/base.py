@@ -138,6 +138,11 @@ class Model(nn.Module):
         """The id, in batches of this model, of each word of a lexicon (default: its index)."""
         return np.arange(max(1, len(lexicon)))
 
+    @property
+    def known_words(self) -> Sequence[str]:
+        """The words that the model knows, where it has a list of them."""
+        return ()
+
     def batches(self, texts: Texts) -> Batches:
         """What collates texts for `forward`."""
         return Batches(texts, self.word_ids(texts.lexicon), self.uses_gold)

@@ -110,6 +110,11 @@ class WordModel(Model):
         flat = self.dropout(self.embedding(torch.cat([ids.T.flatten() for ids in batch.words])))
         return flat, Buckets.of([ids.shape for ids in batch.words], batch.lengths)
 
+    @property
+    def known_words(self) -> Sequence[str]:
+        """The words of the vocabulary."""
+        return self.vocabulary.words
+
     def parts(self) -> dict[str, Any]:
         """The vocabulary."""
         return {"vocabulary": self.vocabulary}

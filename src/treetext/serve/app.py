@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treetext import __version__
-from treetext.models import Classifier
+from treetext.models import Model
 from treetext.serve import messages
 from treetext.serve.files import page_files
 from treetext.serve.metrics import GONE, Metrics
@@ -47,7 +47,7 @@ PROBLEMS = {
 }
 
 
-def make_app(model: Classifier, limits: Limits | None = None) -> FastAPI:
+def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
     """An ASGI application that serves a model.
 
     It runs a copy in double precision, so that a text gets the same answer alone as in a batch.

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.types import FailFast
 
 from treetext import __version__
-from treetext.models import Classifier
+from treetext.models import Model
 from treetext.serve.queue import Limits
 
 Heads = Annotated[
@@ -92,14 +92,11 @@ class Questions(NamedTuple):
     parse: type[Message]
 
 
-def questions(model: Classifier, limits: Limits) -> Questions:
+def questions(model: Model, limits: Limits) -> Questions:
     """What clients may ask a model."""
     text: Any = Annotated[str, Field(max_length=limits.characters)]
-    field, example = "texts", list[Any](["A good film. I saw it twice."])
-    if model.settings.task == "pairs":
-        text = Annotated[list[text], Field(min_length=2, max_length=2), FailFast()]
-        field, example = "pairs", [["A dog sleeps.", "It is awake."]]
-    texts: Any = Annotated[list[text], Field(max_length=limits.texts, examples=[example]), FailFast()]
+    field, example = model.task.field, [model.task.sample.text]
+    texts: Any = Annotated[list[model.task.json_type(text)], Field(max_length=limits.texts, examples=[example]), FailFast()]
     fields: dict[str, Any] = {field: (texts, ...)}
     predict = create_model("Predict", __base__=Message, __doc__="Texts to label.", **fields)
     weights = Field(False, description="whether to send the marginals behind the trees, too")
@@ -107,11 +104,11 @@ def questions(model: Classifier, limits: Limits) -> Questions:
     return Questions(field, predict, parse)
 
 
-def about(model: Classifier, limits: Limits) -> About:
+def about(model: Model, limits: Limits) -> About:
     """A description of a model."""
     return About(
         treetext=__version__,
-        task=model.settings.task,
+        task=model.task.name,
         labels=model.labels,
         language=model.tokenizer.language,
         recipe=model.about.get("recipe_name"),
@@ -122,7 +119,7 @@ def about(model: Classifier, limits: Limits) -> About:
     )
 
 
-def examples(model: Classifier) -> dict[str, Any]:
+def examples(model: Model) -> dict[str, Any]:
     """Answers by the name of their schema: the label is that of a text without words."""
     label, probability = max(zip(model.labels, model.prior, strict=True), key=lambda each: each[1])
     prediction = {
@@ -130,14 +127,10 @@ def examples(model: Classifier) -> dict[str, Any]:
         "probability": probability,
         "probabilities": dict(zip(model.labels, model.prior, strict=True)),
     }
-    sentences = [["a", "good", "film", "."], ["i", "saw", "it", "twice", "."]]
-    heads = [[2, 2, -1, 2], [1, -1, 1, 1, 1]]
-    if model.settings.task == "pairs":
-        sentences = [["a", "dog", "sleeps", "."], ["it", "is", "awake", "."]]
-        heads = [[1, 2, -1, 2], [2, 2, -1, 2]]
+    _, sentences, heads, sentence_heads = model.task.sample
     parsed = {
         **prediction,
-        "heads": None if model.settings.task == "pairs" else [-1, 0],
+        "heads": sentence_heads,
         "weights": None,
         "sentences": [{"words": w, "heads": h, "weights": None} for w, h in zip(sentences, heads, strict=True)],
     }

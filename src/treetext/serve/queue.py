@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic_core import to_json
 
-from treetext.models import Classifier, Parsed
+from treetext.data import BadInput
+from treetext.models import Model, Parsed
 from treetext.serve.metrics import Metrics
 from treetext.serve.problems import Fault, Refusal, busy
-from treetext.text import BadInput
 
 Answer = bytes | Exception
 LONGEST_STRETCH = 2000
@@ -67,7 +67,7 @@ class Work:
 class Queue:
     """Takes work on the event loop, and does it, some texts at a time, on a thread of its own."""
 
-    def __init__(self, model: Classifier, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, model: Model, limits: Limits, metrics: Metrics) -> None:
         self.model, self.limits, self.metrics = model, limits, metrics
         self.ready = False
         """Whether the model has been run once, so that all it needs is loaded and compiled."""
@@ -117,7 +117,7 @@ class Queue:
 
     def _run(self) -> None:
         try:
-            self.model.tokenizer.warm_up(self.model.vocabulary.words)
+            self.model.tokenizer.warm_up(self.model.known_words)
             self.model.parse([["One sentence.", "Another one."]])
         except Exception:
             logging.getLogger(__name__).exception("the model does not run")
@@ -171,16 +171,16 @@ class Queue:
                         fit.append(work)
                     except (Refusal, _Unwanted) as error:
                         found[work] = error
-            run = self.model.predict if kind == "predict" else self.model.parse
-            results = iter(run(texts, batch_size=self.limits.batch, progress=lambda _: _check_wanted(works)))
+            run: Any = self.model.predict_tokens if kind == "predict" else self.model.parse_tokens
+            results = iter(run(texts, batch_size=self.limits.batch, progress=lambda *_: _check_wanted(works)))
             for work in fit:
                 found[work] = work.encode([next(results) for _ in work.texts])
         return [found[work] for work in works]
 
-    def _cut(self, work: Work) -> list[Any]:
-        """The texts as words, which the model takes as they are."""
-        name = "pairs" if self.model.settings.task == "pairs" else "texts"
-        texts, faults = list[Any](), list[Fault]()
+    def _cut(self, work: Work) -> list[list[list[str]]]:
+        """The texts as sentences of words."""
+        name = self.model.task.field
+        texts, faults = list[list[list[str]]](), list[Fault]()
         for i, text in enumerate(work.texts):
             _check_wanted([work])
             try:
@@ -191,8 +191,8 @@ class Queue:
             raise Refusal(422, f"{name}: some are too long: see errors", faults)
         return texts
 
-    def _words(self, text: Any) -> Any:
-        """A text as sentences of words, unless it has none or too many."""
+    def _words(self, text: Any) -> list[list[str]]:
+        """A text as sentences of words; refused if it has too many."""
         if self.model.tokenizer.by_rules:
             stretches = [len(part) for side in ([text] if isinstance(text, str) else text) for part in side.split()]
             if sum(n * n for n in stretches) > LONGEST_STRETCH**2:
@@ -205,7 +205,7 @@ class Queue:
             raise BadInput(f"{len(lengths)} sentences; expected at most {limits.nodes}")
         if max(lengths, default=0) > limits.nodes:
             raise BadInput(f"a sentence of {max(lengths)} words; expected at most {limits.nodes}")
-        return sentences if self.model.is_whole(len(sentences)) else text
+        return sentences
 
 
 class _Unwanted(Exception):  # noqa: N818 (no error)

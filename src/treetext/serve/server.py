@@ -8,10 +8,10 @@ from pathlib import Path
 
 import uvicorn
 
+from treetext.data import BadInput
 from treetext.models import load_model
 from treetext.serve.app import make_app
 from treetext.serve.queue import Limits
-from treetext.text import BadInput
 
 
 def serve(

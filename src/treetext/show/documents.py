@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float32, Int
 
-from treetext.models import Classifier, Parsed, ParsedSentence, Weights
-from treetext.training import Corpus
+from treetext.data import Corpus, Progress
+from treetext.models import Model, Parsed, ParsedSentence, Weights
 
 KEPT = (None, 8, 3, 2, 1)
 """How many heads of a word have their marginals in a report: all, or fewer where there is no room for that."""
@@ -43,17 +43,12 @@ class Packed(NamedTuple):
 
 
 def parsed_documents(
-    model: Classifier, corpus: Corpus, rows: Iterable[int], progress: Callable[[int], object] | None = None
+    model: Model, corpus: Corpus, rows: Iterable[int], progress: Progress | None = None
 ) -> list[Document]:
     """Rows of a corpus, parsed; those without words, or pairs with one side alone, have no trees."""
     rows, encoded = list(rows), corpus.encoded
-    texts = [encoded.document(row) for row in rows]
-    nothing = ["", ""] if model.settings.task == "pairs" else ""
-    found = model.parse([text if model.is_whole(len(text)) else nothing for text in texts], progress=progress)
     documents = []
-    for row, text, parsed in zip(rows, texts, found, strict=True):
-        if not parsed.sentences:
-            parsed = parsed._replace(sentences=[ParsedSentence(words, None, None) for words in text])
+    for row, parsed in zip(rows, model.parse_tokens([encoded.document(row) for row in rows], progress=progress), strict=True):
         heads, ends = encoded.heads(row), np.cumsum([0, *encoded.lengths(row)]).tolist()
         gold = None if heads is None else [heads[start:end].tolist() for start, end in pairwise(ends)]
         over = encoded.sentence_heads(row)

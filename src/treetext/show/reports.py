@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from treetext import __version__
-from treetext.models import Classifier
+from treetext.data import Corpus, Progress
+from treetext.evaluation import Evaluation, evaluate
+from treetext.models import Model
 from treetext.show.documents import Document, Packed, is_projective, packed, parsed_documents
 from treetext.show.html import cell, html_table, table_plot
 from treetext.show.plots import curve
 from treetext.show.tables import Table
-from treetext.training import Corpus, Evaluation, evaluate
 
-Progress = Callable[[str, int], object]
 MOST_BYTES = 4_990_000
 """Of a report, unless its scores and tables alone take more."""
 WARNING = (
@@ -30,7 +30,7 @@ WARNING = (
 
 
 def report(
-    model: Classifier,
+    model: Model,
     corpus: Corpus,
     split: str = "test",
     *,
@@ -50,9 +50,8 @@ def report(
     rows = corpus.rows[split]
     # By chance here too, so that what room there is goes to documents of all kinds.
     chosen = np.random.default_rng(seed).permutation(rows)[:most]
-    tell = (lambda more: progress("parsing texts", more)) if progress else None
-    documents = parsed_documents(model, corpus, chosen.tolist(), tell)
-    about = {**model.about, "data": Path(corpus.name).name, **_kind(model)}  # without the folders of this machine
+    documents = parsed_documents(model, corpus, chosen.tolist(), progress)
+    about = {**model.about, "data": Path(corpus.name).name, "facts": model.facts()}  # without the folders of this machine
     return report_page(evaluation, documents, tables, about)
 
 
@@ -107,12 +106,6 @@ def _part(name: str) -> str:
 def _trusted(text: str) -> str:
     """How a content security policy names an inline script or style that it allows."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _kind(model: Classifier) -> dict[str, Any]:
-    levels = {name: getattr(model.settings, name, None) for name in ("words", "sentences")}
-    kinds = {f"Attention over {name}": level.attention for name, level in levels.items() if level is not None}
-    return {"kinds": kinds, "parameters": f"{model.size:,} without word vectors"}
 
 
 def _figures(evaluation: Evaluation, documents: Sequence[Document]) -> str:
@@ -243,11 +236,11 @@ def _select(name: str, title: str, options: Sequence[tuple[str, str]]) -> str:
 
 def _about(about: Mapping[str, Any]) -> str:
     names = {
-        "recipe_name": "Recipe", "seed": "Seed", "parameters": "Parameters", "epoch": "Best epoch",
+        "recipe_name": "Recipe", "seed": "Seed", "epoch": "Best epoch",
         "seconds": "Seconds of training", "fingerprint": "Fingerprint of the training data",
     }  # fmt: skip
     rows = [[title, str(about[name])] for name, title in names.items() if about.get(name) is not None]
-    rows += [[name, str(value)] for name, value in about.get("kinds", {}).items()]
+    rows += [[name, str(value)] for name, value in about.get("facts", {}).items()]
     return html_table("Where the model comes from", ["", ""], rows, words=True) if rows else ""
 
 

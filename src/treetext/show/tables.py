@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from treetext.analysis import Ablated, Analysis, Interval, LevelAnalysis, TreebankAgreement
+from treetext.evaluation import Ablated, Analysis, Interval, LevelAnalysis, TreebankAgreement
 
 
 class Bounds(NamedTuple):
@@ -71,7 +71,7 @@ LABELS = {
     "gold_arcs": "same edges, either direction, %",
     "gold_roots": "same roots, %",
 }
-"""The row of each figure of `treetext.analysis.FIGURES`."""
+"""The row of each figure of `treetext.evaluation.FIGURES`."""
 PLAIN = ("height", "margin")
 """Figures that are not shares; all others are shown in percent."""
 OWN, GOLD = "model", "gold"
