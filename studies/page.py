@@ -1,103 +1,101 @@
-"""The page of results: our figures beside the paper's, with the command behind each."""
+"""The page of results: our figures beside the published ones, with the command behind each."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from treetext.reproduce._markdown import NOT_RUN, difference, markdown, spread
-from treetext.reproduce._measures import MEASURES
-from treetext.reproduce._plan import SOURCES, TABLES, Run, Table
-from treetext.reproduce._runs import Places, result_of
-from treetext.training import load_recipe
+from studies.grid import Column, Run, Table, command
+from studies.markdown import NOT_RUN, difference, markdown, spread
+from studies.runs import Places, result_of
+from studies.study import Study, measured
+
+INTRODUCTION = """\
+# Results
+
+Every table is made by `make reproduce TABLE=NAME DATA=DIR` in a checkout of treetext, where DIR holds the data sets. A \
+cell has the mean and the standard deviation over seeds of test accuracies in percent, the number of seeds, and in \
+parentheses the published figure. Epochs are chosen on dev data; the test data are scored once per model.
+
+A run has the name of its recipe and the number of its seed, as in `debates/ours-both.1`.
+
+- `make reproduce TABLE=documents LIST=1` lists the runs of a table.
+- `make reproduce TABLE=documents ONLY=debates/ours-both.1 DATA=DIR AGAIN=1` trains one run again and replaces its \
+result; without `AGAIN=1`, only runs without a result are trained.
+- `.venv/bin/python -m studies recipe debates/ours-both.1 --data DIR > run.toml` writes the recipe of a run. \
+`treetext train run.toml` trains the same model from it, and does not touch the results.
+"""
+GAINS = """
+Points gained, with 95% intervals (Welch 1947) over seeds. An interval that contains 0 means that the two rows do not \
+differ significantly. The intervals do not cover other test data.
+
+"""
 
 
-def page(places: Places) -> str:
-    """All tables, in Markdown."""
-    parts = [
-        "# Results\n",
-        "Every table of the paper, made by `treetext reproduce TABLE --data DIR`, where DIR holds the data sets. A cell"
-        " has the mean and the standard deviation over seeds of test accuracies in percent, the number of seeds, and in"
-        " parentheses the paper's figure. Epochs are chosen on dev data; the test data are scored once per model.\n",
-        "The data:\n",
-        *(f"- **{source.title}**: {source.note}." for source in SOURCES.values()),
-    ]
-    for name, table in TABLES.items():
-        parts.append(f"\n## {table.title}\n\n`treetext reproduce {name}`\n")
-        parts.append(_table(table, places) + _differences(table, places))
-        if name.startswith("hidden"):
-            parts.append(_recovery(table, places))
-        parts.append(_commands(table, places))
-    for name, measure in MEASURES.items():
-        parts.append(f"\n## {measure.title}\n\n`treetext reproduce {name}`\n")
-        parts.append(measure.shown(places))
+def page(studies: Sequence[tuple[Study, Places]]) -> str:
+    """All tables of all studies, in Markdown."""
+    parts = [INTRODUCTION]
+    for study, places in studies:
+        parts += _study(study, places)
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _table(table: Table, places: Places) -> str:
-    header = ["", *(_column(prefix) for prefix in table.columns), "parameters"]
+def _study(study: Study, places: Places) -> Iterator[str]:
+    grid = study.grid
+    yield f"\n## {grid.title}\n\nThe data:\n"
+    yield from (f"- **{source.title}**: {source.note}." for source in grid.sources.values())
+    for name, table in grid.tables.items():
+        runs = grid.runs(name)
+        read = any(run.cell.source.path for run in runs)
+        yield f"\n### {table.title}\n\n`{command(name, data=read)}`\n"
+        columns = [(column, grid.column(name, column)) for column in table.columns]
+        yield _table(study, table, columns, places) + _differences(table, columns, places)
+        if any(run.cell.source.gold for run in runs):
+            yield _recovery(table, columns, places)
+        yield _runs(runs, places)
+    for name, measure in study.measures.items():
+        yield f"\n### {measure.title}\n\n`{command(name)}`\n"
+        yield measure.shown(measured(name, places))
+
+
+Columns = list[tuple[Column, dict[str, list[Run]]]]
+
+
+def _table(study: Study, table: Table, columns: Columns, places: Places) -> str:
+    header = ["", *(column.title for column in table.columns), "parameters"]
     rows = []
     for row, title in table.rows.items():
-        cells = [_cell(prefix, row, counts.get(row, 0), places) for prefix, counts in table.columns.items()]
-        sizes = {
-            str(result["parameters"]) for prefix in table.columns for result in _results(table, prefix, row, places)
-        }
+        cells = []
+        sizes = set()
+        for column, runs in columns:
+            results = _results(runs.get(row, []), places)
+            sizes |= {str(result["parameters"]) for result in results}
+            published = study.grid.cells.get(f"{column.published or column.cells}{row}")
+            beside = f" ({published.published:.1f})" if published and published.published is not None else ""
+            cells.append(spread([100 * result["test"] for result in results]) + beside)
         rows.append([title, *cells, " / ".join(f"{int(size):,}" for size in sorted(sizes)) or NOT_RUN])
     return markdown(header, rows)
 
 
-def _differences(table: Table, places: Places) -> str:
+def _differences(table: Table, columns: Columns, places: Places) -> str:
     """What attention adds, and what trees add to it."""
     rows = []
-    for prefix, counts in table.columns.items():
-        scores = {row: [100 * r["test"] for r in _found(prefix, row, n, places)] for row, n in counts.items()}
+    for column, runs in columns:
+        scores = {row: [100 * result["test"] for result in _results(each, places)] for row, each in runs.items()}
         for row, ours in scores.items():
             kind, _, encoder = row.partition("-")
             bases = [f"{base}-{encoder}".strip("-") for base in ("none", "simple")]
             if kind == "none" or bases[0] not in scores:
                 continue
             cells = ["–" if base == row else difference(ours, scores[base]) for base in bases]
-            rows.append([f"{_column(prefix)}: {table.rows[row]}", *cells])
-    if not rows:
-        return ""
-    return (
-        "\nPoints gained, with 95% intervals (Welch 1947) over seeds. An interval with 0 inside does not tell two rows"
-        " apart; and none of them says how it would be with other test data.\n\n"
-    ) + markdown(["", "against no attention", "against simple attention"], rows)
+            rows.append([f"{column.title}: {table.rows[row]}", *cells])
+    return GAINS + markdown(["", "against no attention", "against simple attention"], rows) if rows else ""
 
 
-def _column(prefix: str) -> str:
-    data, _, rest = prefix.partition("/")
-    recipe = {"hidden-trees": ""}.get(data, ", our recipe" if rest else ", the paper's recipe")
-    return SOURCES[data].title + recipe
-
-
-def _cell(prefix: str, row: str, seeds: int, places: Places) -> str:
-    paper = _paper(f"{prefix.removesuffix('ours-')}{row}")
-    beside = "" if paper is None else f" ({paper:.1f})"
-    found = [100 * result["test"] for result in _found(prefix, row, seeds, places)]
-    return f"{spread(found)}{beside}" if found else f"{NOT_RUN}{beside}"
-
-
-def _found(prefix: str, row: str, seeds: int, places: Places) -> list[dict[str, Any]]:
-    runs = (Run(f"{prefix}{row}", seed) for seed in range(1, seeds + 1))
-    return [result for run in runs if (result := result_of(run, places)) is not None]
-
-
-def _results(table: Table, prefix: str, row: str, places: Places) -> list[dict[str, Any]]:
-    return _found(prefix, row, table.columns[prefix].get(row, 0), places)
-
-
-def _paper(recipe: str) -> float | None:
-    try:
-        return load_recipe(recipe, {"data.path": "."}).paper
-    except ValueError:  # generated data, or a variant that the paper does not have
-        return None
-
-
-def _recovery(table: Table, places: Places) -> str:
+def _recovery(table: Table, columns: Columns, places: Places) -> str:
     """Gold arcs in the induced trees."""
     rows = []
-    [prefix] = table.columns
     for row, title in table.rows.items():
-        found = [r["recovery"] for r in _results(table, prefix, row, places) if r["recovery"]]
+        runs = [run for _, each in columns for run in each.get(row, [])]
+        found = [result["recovery"] for result in _results(runs, places) if result["recovery"]]
         for level in found[0] if found else ():
             cells = [
                 spread([100 * each[level]["found"][of] for each in found])
@@ -110,14 +108,14 @@ def _recovery(table: Table, places: Places) -> str:
     )
 
 
-def _commands(table: Table, places: Places) -> str:
-    """A command for each run that is done, with what it gave."""
+def _runs(runs: list[Run], places: Places) -> str:
+    """A row for each run that is done."""
     rows = []
-    for run in table.runs():
+    for run in runs:
         result = result_of(run, places)
         if result is not None:
             rows.append([
-                f"`{run.command}`",
+                f"`{run.name}`",
                 f"{100 * result['dev']:.1f}",
                 f"{100 * result['test']:.1f}",
                 f"{result['epoch']} of {result['epochs']}",
@@ -125,5 +123,9 @@ def _commands(table: Table, places: Places) -> str:
             ])  # fmt: skip
     if not rows:
         return ""
-    header = ["command", "dev", "test", "best epoch", "seconds"]
-    return f"\n### Runs: {len(rows)}\n\n" + markdown(header, sorted(rows))
+    header = ["run", "dev", "test", "best epoch", "seconds"]
+    return f"\n#### Runs: {len(rows)}\n\n" + markdown(header, sorted(rows))
+
+
+def _results(runs: list[Run], places: Places) -> list[dict[str, Any]]:
+    return [result for run in runs if (result := result_of(run, places)) is not None]

@@ -1,48 +1,51 @@
-"""Runs: each trains a model, once, and leaves a small file of what came out."""
+"""Runs: each trains a model, once, and leaves a small file with its result."""
 
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from studies.grid import Run
 from treetext.analysis import gold_recovery
 from treetext.models import Classifier, load_model
-from treetext.reproduce._plan import Run
 from treetext.text import BadInput
 from treetext.training import Recipe, load_recipe, open_corpus, train
 
+Say = Callable[[str], object]
+
 
 class Places(NamedTuple):
-    """Directories: of all data, of the results, of the models, and of those that ship; settings of all recipes."""
+    """Directories, and settings that replace those of all recipes, for trials."""
 
     data: Path
+    """All data sets."""
     results: Path
     models: Path
     settings: Mapping[str, Any] = {}
-    """For trials."""
     shipped: Path = Path("src/treetext/models/shipped")
+    """The models that come with treetext."""
 
 
 def recipe_of(run: Run, places: Places) -> Recipe:
     """The recipe of a run, with the data where they are."""
-    settings = {"seed": run.seed, **places.settings}
-    if run.source.path is not None:
-        settings["data.path"] = str(_existing(places.data / run.source.path))
-    for key, path in run.source.settings.items():
+    source, settings = run.cell.source, {"seed": run.seed, **places.settings}
+    if source.path is not None:
+        settings["data.path"] = str(_existing(places.data / source.path))
+    for key, path in source.files.items():
         settings[key] = str(_existing(places.data / path))
-    return load_recipe(run.recipe, settings)
+    return load_recipe(run.cell.values, settings)
 
 
-def do(run: Run, places: Places, say: Callable[[str], object]) -> dict[str, Any]:
-    """Train what a run asks for, unless that is done; its result."""
+def do(run: Run, places: Places, say: Say, again: bool = False) -> dict[str, Any]:
+    """Train the model of a run, unless that is done; its result. With `again`, train it in any case."""
     recipe = recipe_of(run, places)
-    found = result_of(run, places)
-    if found is not None:
-        if _same(Recipe.model_validate(found["recipe"]), Recipe.model_validate(_portable(recipe, places))):
-            return found  # settings that came later had their defaults
+    result = None if again else result_of(run, places)
+    if result is not None:
+        if _same(recorded(result["recipe"]), recorded(_portable(recipe, places))):
+            return result
         say(f"{run.name}: was run with another recipe; again")
     out = places.models / run.name
-    model = _finished(out, recipe)
+    model = None if again else _finished(out, recipe)
     if model is None:
         say(f"{run.name}: training")
         resume = _unfinished(out, recipe)
@@ -61,7 +64,7 @@ def do(run: Run, places: Places, say: Callable[[str], object]) -> dict[str, Any]
         "seconds": about["seconds"],
         "machine": about.get("machine"),  # models of earlier versions do not say
     }
-    if recipe.data.format == "hidden-trees":
+    if run.cell.source.gold:
         recovery = gold_recovery(model, open_corpus(recipe.data))
         result["recovery"] = {
             level: {of: each._asdict() for of, each in shares.items()} for level, shares in recovery.items()
@@ -70,8 +73,16 @@ def do(run: Run, places: Places, say: Callable[[str], object]) -> dict[str, Any]
     return result
 
 
+def recorded(values: Mapping[str, Any]) -> Recipe:
+    """The recipe in a result or a model, of any version: this is the place for keys that were renamed since.
+
+    Settings that came later had their defaults. Version 0.1 kept the published score in recipes.
+    """
+    return Recipe.model_validate({key: value for key, value in values.items() if key != "paper"})
+
+
 def result_of(run: Run, places: Places) -> dict[str, Any] | None:
-    """What came out of a run, if it is done."""
+    """The result of a run, if it is done."""
     return read(places.results / f"{run.name}.json")
 
 
@@ -81,7 +92,7 @@ def model_of(run: Run, places: Places) -> Classifier | None:
 
 
 def version_of(run: Run, places: Places) -> str | None:
-    """What tells the model of a run that is done from others of the same run, if it is still there."""
+    """A hash that identifies the model of a run that is done, if it is still there."""
     result, config = result_of(run, places), read(places.models / run.name / "config.json")
     if result is None or config is None or config["about"]["scores"]["test"] != result["test"]:
         return None  # the last: a model from before the run was done anew elsewhere
@@ -100,7 +111,7 @@ def read(path: Path) -> dict[str, Any] | None:
     return found
 
 
-def write(path: Path, result: dict[str, Any]) -> None:
+def write(path: Path, result: Mapping[str, Any]) -> None:
     """Save a result, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(path.name + ".part")
@@ -120,18 +131,18 @@ def _finished(out: Path, recipe: Recipe) -> Classifier | None:
     if not (out / "model.safetensors").exists():
         return None
     model = load_model(out)
-    return model if _same(Recipe.model_validate(model.about["recipe"]), recipe) else None
+    return model if _same(recorded(model.about["recipe"]), recipe) else None
 
 
 def _same(recipe: Recipe, other: Recipe) -> bool:
-    """Whether two recipes lead to the same model, whatever they say of it."""
+    """Whether two recipes lead to the same model, whatever they say about it."""
     return recipe == other.model_copy(update={"about": recipe.about})
 
 
 def _unfinished(out: Path, recipe: Recipe) -> bool:
     """Whether a training of this very recipe can go on."""
-    started = out / "training" / "recipe.json"
-    return (out / "training" / "last.ckpt").exists() and started.exists() and load_recipe(started) == recipe
+    started = read(out / "training" / "recipe.json")
+    return started is not None and (out / "training" / "last.ckpt").exists() and recorded(started) == recipe
 
 
 def _existing(path: Path) -> Path:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from studies.grid import Run
+from studies.liu_lapata_2018.trees import DOCUMENT_RUNS, SENTENCE_RUN
+from studies.runs import Places, Say, model_of, recipe_of
 from treetext.models import Classifier, Parsed
-from treetext.reproduce._plan import SOURCES, Run
-from treetext.reproduce._runs import Places, model_of, recipe_of
-from treetext.reproduce._trees import DOCUMENT_RUNS, SENTENCE_RUN
 from treetext.show import document_svg, sentence_svg
 from treetext.training import open_corpus
 from treetext.trees import Tree
@@ -25,7 +25,7 @@ WANTED: dict[str, list[tuple[str, Callable[[Tree], bool]]]] = {
 }
 
 
-def draw_figures(places: Places, before: dict[str, Any], say: Callable[[str], object]) -> dict[str, Any]:
+def draw_figures(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
     """Write the pictures for which there are models, beside the results."""
     folder = places.results / "figures"
     drawn = [*_sentences(places), *_documents(places)]
@@ -75,7 +75,7 @@ def _documents(places: Places) -> Iterator[tuple[str, str]]:
 def _parsed(run: Run, places: Places) -> Iterator[Parsed]:
     """The test texts in their order, as the model of a run parses them; none where there is no such model."""
     model: Classifier | None = model_of(run, places)
-    if model is not None and SOURCES[run.recipe.partition("/")[0]].path is not None:
+    if model is not None and run.cell.source.path is not None:
         corpus = open_corpus(recipe_of(run, places).data)
         rows = corpus.rows["test"].tolist()
         for start in range(0, len(rows), AT_ONCE):

@@ -1,32 +1,31 @@
 """The models that ship with treetext: of each task, the best by dev accuracy, made small."""
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from studies.grid import Run
+from studies.liu_lapata_2018.grid import GRID
+from studies.markdown import NOT_RUN, markdown
+from studies.runs import Places, Say, recipe_of, result_of, version_of
 from treetext.models import Classifier, load_model, shrink
-from treetext.reproduce._markdown import NOT_RUN, markdown
-from treetext.reproduce._plan import TABLES, Run
-from treetext.reproduce._runs import Places, recipe_of, result_of, version_of
 from treetext.text import BadInput
 from treetext.training import Corpus, evaluate, open_corpus
 
 CANDIDATES = {
-    name: [run for run in TABLES[table].runs() if run.recipe in recipes]
-    for name, table, recipes in (
-        ("debates", "documents", ("debates/ours-both",)),  # which has trees of both kinds to show
-        ("snli", "snli", ("snli/ours-nonprojective", "snli/ours-projective")),
-        ("czech", "documents", ("czech/ours-both",)),
-    )
+    name: [GRID.run(cell, seed) for cell in cells for seed in range(1, GRID.cells[cell].seeds + 1)]
+    for name, cells in {
+        "debates": ("debates/ours-both",),  # which has trees of both kinds to show
+        "snli": ("snli/ours-nonprojective", "snli/ours-projective"),
+        "czech": ("czech/ours-both",),
+    }.items()
 }
 MOST_BYTES, MOST_LOSS = 10_000_000, 0.005
 ROOM = 1_000  # bytes, for what the card says of the smaller model
-FILES = (("data", "path"), ("data", "train"), ("data", "dev"), ("data", "test"), ("vocabulary", "vectors"))
 
 
-def ship(places: Places, before: dict[str, Any], say: Callable[[str], object]) -> dict[str, Any]:
+def ship(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
     """Write the best models that are there, small; where there are none, what was written before stays."""
     made = {}
     for name, runs in CANDIDATES.items():
@@ -101,10 +100,11 @@ def _about(model: Classifier, name: str, run: Run, words: int, dev: float) -> di
     """Where it comes from, without the directories of this machine."""
     about = copy.deepcopy(model.about)
     about["data"] = Path(about["data"]).name
-    for section, key in FILES:
-        if about["recipe"][section][key]:
-            about["recipe"][section][key] = Path(about["recipe"][section][key]).name
-    about["command"] = run.command
+    for section in about["recipe"].values():
+        if isinstance(section, dict):
+            files = {key: Path(value) for key, value in section.items() if isinstance(value, str)}
+            section.update({key: path.name for key, path in files.items() if path.exists()})
+    about["command"] = GRID.command(run)
     known = {"name": name, "run": run.name, "dev": dev, "words": words, "of": len(model.vocabulary)}
     return {**about, "shipped": {**known, "precision": "float16"}}
 

@@ -1,26 +1,17 @@
 """The paper's two tables of trees, from trained models, with the diagnostics and the agreement with treebanks."""
 
-from collections.abc import Callable
 from typing import Any
 
+from studies.liu_lapata_2018.grid import GRID
+from studies.liu_lapata_2018.published import DOCUMENT_TREES
+from studies.markdown import NOT_RUN, markdown
+from studies.runs import Places, Say, model_of, recipe_of
 from treetext.analysis import Table, agreement, analyse, read_treebank
-from treetext.reproduce._markdown import NOT_RUN, markdown
-from treetext.reproduce._plan import SOURCES, Run
-from treetext.reproduce._runs import Places, model_of, recipe_of
 from treetext.training import open_corpus
 
-Say = Callable[[str], object]
-
 EWT, GUM = "ud_english_ewt", "gum"
-DOCUMENTS: dict[str, dict[str, float]] = {
-    "yelp": {"projective": 79.6, "height": 2.81, "depth_2": 15.1, "depth_3": 55.6, "depth_4": 22.3, "depth_5": 3.2},
-    "imdb": {"projective": 74.9, "height": 3.34, "depth_2": 13.6, "depth_3": 46.8, "depth_4": 32.5, "depth_5": 4.1},
-    "czech": {"projective": 82.8, "height": 1.50, "depth_2": 25.7, "depth_3": 57.1, "depth_4": 11.3, "depth_5": 5.8},
-    "debates": {"projective": 62.4, "height": 3.58, "depth_2": 12.8, "depth_3": 30.2, "depth_4": 40.8, "depth_5": 14.8},
-}
-"""What the paper reports of its document trees, in percent and, of the height, as it is."""
-SENTENCE_RUN = Run("snli/ours-nonprojective", 1)
-DOCUMENT_RUNS = {name: Run(f"{name}/ours-both", 1) for name in DOCUMENTS}
+SENTENCE_RUN = GRID.run("snli/ours-nonprojective")
+DOCUMENT_RUNS = {name: GRID.run(f"{name}/ours-both") for name in DOCUMENT_TREES}
 ROWS = {
     "projective": "projective trees, %",
     "height": "height",
@@ -31,8 +22,6 @@ ROWS = {
     "root_first": "root is first, %",
     "entropy": "entropy, % of its maximum",
 }
-
-
 SHOWN = ("model", "untrained", "random")
 
 
@@ -40,7 +29,7 @@ def sentence_trees(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any
     """SNLI's test sentences beside the parser's trees, and the sentences of a treebank."""
     model = model_of(SENTENCE_RUN, places)
     found = []
-    for treebank in (SOURCES["snli"].path, EWT):
+    for treebank in (GRID.sources["snli"].path, EWT):
         if model is not None and treebank is not None and (places.data / treebank).exists():
             say(f"trees of words beside those of {treebank}")
             found += agreement(model, read_treebank(places.data / treebank)).tables()
@@ -54,7 +43,7 @@ def document_trees(places: Places, before: dict[str, Any], say: Say) -> dict[str
         model = model_of(run, places)
         if model is None:
             continue
-        say(f"trees of sentences of {SOURCES[name].title}")
+        say(f"trees of sentences of {GRID.sources[name].title}")
         analysis = analyse(model, open_corpus(recipe_of(run, places).data), ablation=False)
         if analysis.sentences is not None:
             found["figures"][name] = {
@@ -84,7 +73,7 @@ def shown_documents(saved: dict[str, Any] | None) -> str:
     rows = []
     for figure, title in ROWS.items():
         cells = []
-        for name, paper in DOCUMENTS.items():
+        for name, paper in DOCUMENT_TREES.items():
             beside = f" ({paper[figure]:g})" if figure in paper else ""
             if name not in figures:
                 cells.append(NOT_RUN + beside)
@@ -94,7 +83,7 @@ def shown_documents(saved: dict[str, Any] | None) -> str:
                 known = " / ".join("–" if x is None else f"{scale * x:.1f}" for x in others)
                 cells.append(f"{scale * mine:.1f}{beside}; {known}")
         rows.append([title, *cells])
-    header = ["", *(SOURCES[name].title for name in DOCUMENTS)]
+    header = ["", *(GRID.sources[name].title for name in DOCUMENT_TREES)]
     note = "Our model (the paper); the same model untrained / random trees.\n\n"
     gum = "\n" + shown_tables(saved) if saved and saved["tables"] else ""
     return note + markdown(header, rows) + gum

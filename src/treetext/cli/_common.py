@@ -163,8 +163,10 @@ def _recipe(model: "Classifier") -> "Recipe | str":
 
     from treetext.training import Recipe
 
+    values = dict(model.about.get("recipe") or {})
+    values.pop("paper", None)  # models of version 0.1 have the published score there
     try:
-        return Recipe.model_validate(model.about.get("recipe"))
+        return Recipe.model_validate(values)
     except ValidationError:
         return "pairs/nonprojective" if model.settings.task == "pairs" else "documents/both"
 
@@ -304,6 +306,6 @@ def _cell(value: str | float | None) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether treetext raised it to refuse something; anything else is a mistake of ours, to be seen in full."""
+    """Whether treetext or a study raised it to refuse something; anything else is a bug, to be seen in full."""
     *_, (frame, _) = walk_tb(error.__traceback__)
-    return str(frame.f_globals.get("__name__")).startswith("treetext.")
+    return str(frame.f_globals.get("__name__")).startswith(("treetext.", "studies."))

@@ -48,11 +48,10 @@ class Training(Settings):
 
 
 class Recipe(Settings):
-    """A whole recipe; `paper` is the paper's test accuracy in percent, where it has such a row."""
+    """A whole recipe."""
 
     name: str = "unnamed"
     about: str = ""
-    paper: float | None = None
     seed: int = Field(1, ge=0, lt=2**32, description="of weights, dropout and the order of batches")
     data: Data
     vocabulary: Vocabulary = Vocabulary()
@@ -158,7 +157,6 @@ def _merged(values: dict[str, Any], where: str) -> dict[str, Any]:
         if not (RECIPES / f"{base}.toml").is_file():
             raise BadInput(f"{where}: base: no recipe {base!r}; `treetext recipes` lists those of the package")
         _update(found, _based(base))
-    found.pop("paper", None)  # is the score of that recipe alone
     _update(found, values)
     return found
 

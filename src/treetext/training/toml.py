@@ -1,0 +1,60 @@
+"""Recipes as TOML, to print and to keep."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from treetext.text import BadInput
+from treetext.training._recipe import Recipe, load_recipe
+
+PLACE = "PATH"
+
+
+def to_toml(recipe: Recipe) -> str:
+    """A recipe as a TOML file that `load_recipe` reads; a template has no ``data.path``."""
+    return "\n".join(_lines(to_values(recipe))) + "\n"
+
+
+def to_values(recipe: Recipe) -> dict[str, Any]:
+    """All values of a recipe, but for settings of a generator that its data do not come from."""
+    values = recipe.model_dump(mode="json")
+    if recipe.data.path == PLACE:
+        del values["data"]["path"]
+    if recipe.data.format != "hidden-trees":
+        del values["data"]["hidden_trees"]
+    return values
+
+
+def load_template(
+    source: str | Path | Recipe | Mapping[str, Any], overrides: Mapping[str, Any] | None = None
+) -> Recipe:
+    """A recipe that need not say where its data are, as `load_recipe` otherwise: to be read, not to train by."""
+    try:
+        return load_recipe(source, overrides)
+    except BadInput as error:
+        try:
+            return load_recipe(source, {"data.path": PLACE, **(overrides or {})})
+        except BadInput:
+            raise error from None
+
+
+def _lines(values: dict[str, Any], section: str = "") -> list[str]:
+    """Lines of TOML: a section's own values first, then the sections in it. What is None is left out."""
+    sections = {key: value for key, value in values.items() if isinstance(value, dict)}
+    own = [
+        f"{_key(key)} = {_value(value)}" for key, value in values.items() if key not in sections and value is not None
+    ]
+    lines = ["", f"[{section}]", *own] if section else own
+    for key, value in sections.items():
+        lines += _lines(value, f"{section}.{_key(key)}" if section else _key(key))
+    return lines
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else _value(key)
+
+
+def _value(value: Any) -> str:
+    """JSON writes strings, numbers, truth values and lists of them as TOML does, but for one control character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
