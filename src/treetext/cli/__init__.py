@@ -7,21 +7,20 @@ import typer
 from treetext import __version__
 from treetext.cli._agree import agree
 from treetext.cli._analyse import analyse
-from treetext.cli._common import Commands
+from treetext.cli._common import Commands, SetOption, note, refuse, show, stop, table
 from treetext.cli._data import data, recipes
 from treetext.cli._report import report
-from treetext.cli._reproduce import reproduce
 from treetext.cli._serve import serve
 from treetext.cli._texts import parse, predict
 from treetext.cli._train import evaluate, train
 from treetext.cli._trees import trees
 
-__all__ = ["app"]
+__all__ = ["Commands", "SetOption", "app", "note", "refuse", "show", "stop", "table"]
 
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
-for command in (train, evaluate, predict, parse, report, serve, analyse, agree, reproduce, recipes, data, trees):
+for command in (train, evaluate, predict, parse, report, serve, analyse, agree, recipes, data, trees):
     app.command()(command)
 
 

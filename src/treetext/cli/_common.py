@@ -103,17 +103,16 @@ def load(
 ) -> "Recipe":
     """A recipe with the data and the settings of the options; the ending of a file says which kind of table it is."""
     from treetext.data import BadInput, file_format, readers
-    from treetext.training import load_recipe, parse_overrides
+    from treetext.training import load_recipe, load_template, needs_data, parse_overrides
 
     overrides = {**(more or {}), **parse_overrides(settings or [])}
     name = source if isinstance(source, str) else source.name
     ending = file_format(data) if data else None
-    generated, placed = _places(source, overrides)
     if data is None:
-        if not generated and not placed:
+        if needs_data(source, overrides):
             raise BadInput(f"{name}: data.path: missing; expected the data by {option}")
         return load_recipe(source, overrides)
-    if generated:  # other data take another format
+    if load_template(source, overrides).data.generated:  # other data take another format
         expected = f"expected no {option}, or also --set data.format={ending or 'csv'}"
         raise BadInput(f"{data}: {name} generates its texts; {expected}")
     places = {**dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
@@ -127,19 +126,6 @@ def load(
             f" {recipe.data.task.recipe}, or --set data.format={ending}"
         )
     return load_recipe(recipe, {"data.format": ending})
-
-
-def _places(source: "str | Recipe", overrides: dict[str, Any]) -> tuple[bool, bool]:
-    """Whether a recipe generates its texts, and whether it says where its data are."""
-    from treetext.data import readers
-    from treetext.training import recipe_values
-
-    section = recipe_values(source, overrides).get("data")
-    values = section if isinstance(section, dict) else {}
-    reader = readers().get(str(values.get("format")))
-    if reader is None:  # refused with the rest of the recipe
-        return False, True
-    return reader.generated, any(values.get(place) for place in ("path", "train", "dev", "test"))
 
 
 def load_data(
@@ -164,7 +150,7 @@ def load_data(
     words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
     recipe = load(base or model.task.recipe, data, settings, words, option)
     if data and split is None and isinstance(recipe.data, FileReader) and Path(data).is_file():
-        return load_recipe(recipe, {"data.path": None, "data.test": data})
+        return load_recipe(recipe, {"data.path": None, "data.test": data, "data.folds": None, "data.fold": 0})
     return recipe
 
 

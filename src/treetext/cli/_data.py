@@ -1,7 +1,6 @@
 """`treetext recipes` and `treetext data`."""
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,24 +34,25 @@ def recipes(
 ) -> None:
     """List the recipes, or print one of them.
 
-    The list has the scores of the paper; one recipe is printed whole, as TOML.
+    One recipe is printed whole, as TOML.
     """
-    from treetext.training import recipe_names
+    from treetext.training import load_template, parse_overrides, recipe_names, to_toml, to_values
 
+    overrides = parse_overrides(settings or [])
     if name is not None:
-        values = _values(_resolved(name, settings))
+        recipe = load_template(name, overrides)
         if as_json:
-            show_json(values)
+            show_json(to_values(recipe))
         else:
-            print("\n".join(_toml(values)))
+            print(to_toml(recipe), end="")
         return
-    found = [_resolved(name, settings) for name in recipe_names()]
+    found = [load_template(name, overrides) for name in recipe_names()]
     if as_json:
-        show_json([{"name": r.name, "about": r.about, "paper": r.paper, "format": r.data.format} for r in found])
+        show_json([{"name": r.name, "about": r.about, "format": r.data.format} for r in found])
         return
-    table = new_table("recipe", "the paper's score", "what", numbers=["the paper's score"])
+    table = new_table("recipe", "what")
     for recipe in found:
-        table.add_row(recipe.name, "" if recipe.paper is None else f"{recipe.paper:.1f}", recipe.about)
+        table.add_row(recipe.name, recipe.about)
     show(table)
 
 
@@ -110,53 +110,9 @@ def data(
 
 def _of_format(name: str, data: str | None, settings: list[str] | None) -> "Recipe":
     """A recipe that reads this format."""
-    if name in ("hidden-trees", "snli"):
-        return load({"hidden-trees": "hidden-trees/both", "snli": "snli/none"}[name], data, settings)
+    if name == "hidden-trees":
+        return load("hidden-trees/both", data, settings)
+    if name == "snli":  # pairs by itself, without columns
+        return load("pairs/none", data, settings, {"data.format": "snli", "data.text": "text", "data.second": None})
     pairs = any(setting.startswith("data.second=") for setting in settings or [])
     return load("pairs/nonprojective" if pairs else "documents/both", data, [f"data.format={name}", *(settings or [])])
-
-
-def _resolved(name: str, settings: list[str] | None) -> "Recipe":
-    """A recipe with everything but the place of its data, which only its user knows."""
-    from treetext.text import BadInput
-    from treetext.training import load_recipe, parse_overrides
-
-    overrides = parse_overrides(settings or [])
-    try:
-        return load_recipe(name, overrides)
-    except BadInput as error:
-        try:
-            return load_recipe(name, {"data.path": "PATH", **overrides})
-        except BadInput:
-            raise error from None
-
-
-def _values(recipe: "Recipe") -> dict[str, Any]:
-    """All values of a recipe, but for those that say nothing here."""
-    values = recipe.model_dump(mode="json")
-    if recipe.data.path == "PATH":
-        del values["data"]["path"]
-    if recipe.data.format != "hidden-trees":
-        del values["data"]["hidden_trees"]
-    return values
-
-
-def _toml(values: dict[str, Any], section: str = "") -> list[str]:
-    """Lines of TOML: a section's own values first, then the sections in it. What is None is left out."""
-    sections = {key: value for key, value in values.items() if isinstance(value, dict)}
-    own = [
-        f"{_key(key)} = {_value(value)}" for key, value in values.items() if key not in sections and value is not None
-    ]
-    lines = ["", f"[{section}]", *own] if section else own
-    for key, value in sections.items():
-        lines += _toml(value, f"{section}.{_key(key)}" if section else _key(key))
-    return lines
-
-
-def _key(key: str) -> str:
-    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else _value(key)
-
-
-def _value(value: Any) -> str:
-    """JSON writes strings, numbers, truth values and lists of them as TOML does, but for one control character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -136,7 +136,6 @@ def _result(model: "Classifier", recipe: "Recipe", out: Path) -> dict[str, Any]:
         "seed": recipe.seed,
         "dev": scores["dev"],
         "test": scores.get("test"),
-        "paper": recipe.paper,
         "majority": max(model.prior),
         "epoch": model.about["epoch"],
         "seconds": model.about["seconds"],
@@ -152,8 +151,6 @@ def _show(result: dict[str, Any], model: "Classifier") -> None:
     table.add_row("dev accuracy", percent(result["dev"]))
     if result["test"] is not None:
         table.add_row("test accuracy", percent(result["test"]))
-    if result["paper"] is not None:
-        table.add_row("the paper's test accuracy", f"{result['paper']:.1f}")
     table.add_row("most frequent class (train)", percent(result["majority"]))
     table.add_row("best epoch", str(result["epoch"]))
     table.add_row("seconds", str(result["seconds"]))

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, SerializeAsAny, ValidationError, field_validator, model_validator
 
-from treetext.data import BadInput, Reader, Settings, find_reader, formats_with
+from treetext.data import BadInput, Reader, Settings, find_reader, formats_with, readers
 from treetext.models import ModelSettings, find_model
 from treetext.training.objectives import OBJECTIVES
 
@@ -93,6 +93,17 @@ def recipe_values(
     for key, value in (overrides or {}).items():
         _set(values, key, value)
     return migrated(values)
+
+
+def needs_data(
+    source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None
+) -> bool:
+    """Whether a recipe reads data, but does not say where they are."""
+    section = recipe_values(source, overrides).get("data")
+    values = section if isinstance(section, dict) else {}
+    reader = readers().get(str(values.get("format")))
+    placed = any(values.get(place) for place in ("path", "train", "dev", "test"))
+    return reader is not None and not reader.generated and not placed
 
 
 def migrated(values: Mapping[str, Any]) -> dict[str, Any]:

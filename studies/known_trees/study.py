@@ -1,0 +1,8 @@
+"""The study: nothing but its grid."""
+
+from pathlib import Path
+
+from studies.grid import load_grid
+from studies.study import Study
+
+STUDY = Study(load_grid(Path(__file__).parent), {})
