@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-
 from treetext.analysis._figures import judge
 from treetext.analysis._induced import Gathered
-from treetext.models import DocumentClassifier, DocumentSettings
 from treetext.text import Vocabulary, batch
+
+from treetext.models import DocumentClassifier, DocumentSettings
 
 DOCUMENTS, SENTENCES, WORDS, VOCABULARY, BATCH = 10_000, 10, 17, 30_000, 32
 CELLS = ("forward", "decoding", "entropies and margins", "statistics and intervals")

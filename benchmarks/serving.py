@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from treetext.text import Vocabulary
 
 from treetext.models import DocumentClassifier, DocumentSettings
-from treetext.text import Vocabulary
 
 VOCABULARY = 30_000
 DOCUMENTS = {"short": (2, 12), "long": (20, 17)}  # sentences, and words in each, on average

@@ -23,13 +23,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-
 from treetext.corpora.hidden_trees import HiddenTrees, generate
-from treetext.models import DocumentClassifier, DocumentSettings
-from treetext.nn import Chunks
 from treetext.text import Batch, Encoded, Example, Tokenizer, Vocabulary, batch, encode
 from treetext.training._optimizers import make_optimizer
 from treetext.training._recipe import Training
+
+from treetext.models import DocumentClassifier, DocumentSettings
+from treetext.nn import Chunks
 
 THREADS = 2
 DOCUMENTS, SENTENCES, WORDS, VOCABULARY = 32, 9, 17, 30_000
@@ -299,8 +299,9 @@ def print_memory(documents: int) -> None:
 def train_on(folder: Path) -> dict[str, float]:
     """Some steps, as `treetext train` takes them, on an encoded corpus."""
     from treetext.corpora import Data
-    from treetext.training import Corpus, Recipe
     from treetext.training._module import Loaders
+
+    from treetext.training import Corpus, Recipe
 
     encoded = Encoded(folder / "corpus.arrow")
     data = Data(format="split", path="not read")

@@ -10,9 +10,9 @@ from rich.panel import Panel
 from rich.progress import Progress, TaskID
 from rich.table import Table
 from rich.text import Text
+from treetext.analysis import analyse, bag_of_words, gold_recovery, majority
 
 from treetext import load_model, train
-from treetext.analysis import analyse, bag_of_words, gold_recovery, majority
 from treetext.models import Classifier
 from treetext.show import draw, report
 from treetext.training import Corpus, Recipe, load_recipe, new_model, open_corpus

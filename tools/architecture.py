@@ -1,6 +1,6 @@
 """Prints how the packages of treetext depend on each other; `tests/test_architecture.py` holds these numbers.
 
-    python tools/architecture.py
+python tools/architecture.py
 """
 
 import ast
@@ -92,7 +92,9 @@ def task_branches(source: Path = SOURCE) -> list[Place]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Compare):
                 parts = [part for side in (node.left, *node.comparators) for part in ast.walk(side)]
-                named = any(isinstance(part, ast.Name) and part.id.lower() in TASKS and part.id.isupper() for part in parts)
+                named = any(
+                    isinstance(part, ast.Name) and part.id.lower() in TASKS and part.id.isupper() for part in parts
+                )
                 spelt = any(isinstance(part, ast.Constant) and part.value in TASKS for part in parts)
                 if named or spelt:
                     found.append(_place(file, node))
@@ -110,7 +112,9 @@ def word_tables(source: Path = SOURCE) -> list[Place]:
             continue
         for node in ast.walk(tree):
             attribute = isinstance(node, ast.Attribute) and node.attr in TABLE
-            spelt = isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("embedding.")
+            spelt = (
+                isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("embedding.")
+            )
             if attribute or spelt:
                 found.append(_place(file, node))
     return found

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-
 from treetext.corpora import Data, HiddenTrees
+
 from treetext.training import load_recipe, new_model, open_corpus
 
 

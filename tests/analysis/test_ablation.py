@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
-
-from tests.analysis.brute import all_trees
-from tests.analysis.conftest import make_model
 from treetext.analysis import ablate
 from treetext.analysis._ablation import Shuffled, best_tree, own_marginals, uniform_marginals
 from treetext.analysis._induced import Texts
+
+from tests.analysis.brute import all_trees
+from tests.analysis.conftest import make_model
 from treetext.nn import replaced_marginals
 from treetext.training import evaluate, predictions
 from treetext.trees import NonProjectiveTrees, ProjectiveTrees, Tree

@@ -5,12 +5,12 @@ import random
 
 import pytest
 import torch
+from treetext.analysis import FIGURES, REFERENCES, agreement, read_treebank, tree_statistics, untrained_model
+from treetext.text import BadInput, Vocabulary
 
 from tests.analysis.brute import same_as
 from tests.analysis.treebanks import gum, sentence, units, write
-from treetext.analysis import FIGURES, REFERENCES, agreement, read_treebank, tree_statistics, untrained_model
 from treetext.models import DocumentClassifier, DocumentSettings, PairClassifier, PairSettings
-from treetext.text import BadInput, Vocabulary
 from treetext.trees import Tree
 
 WORDS = ["rain", "snow", "wind", "hail", "sun", "falls", "melts", "blows", "stops", "shines", ".", ","]

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 import torch
-
-from tests.analysis.conftest import make_model
 from treetext.analysis import FIGURES, REFERENCES, analyse, gold_recovery, tree_statistics, untrained_model
 from treetext.analysis._induced import induce, most_entropy
 from treetext.analysis._shapes import SHAPES
 from treetext.corpora import Data
 from treetext.text import BadInput
+
+from tests.analysis.conftest import make_model
 from treetext.training import evaluate, load_recipe, new_model, open_corpus
 from treetext.trees import NonProjectiveTrees, ProjectiveTrees, Tree
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from treetext.analysis._bootstrap import Interval, intervals
 
 

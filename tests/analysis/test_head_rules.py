@@ -1,7 +1,6 @@
 import re
 
 import pytest
-
 from treetext.analysis._head_rules import dependencies, head_child
 
 SENTENCES = {

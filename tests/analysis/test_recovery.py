@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-
-from tests.analysis.brute import all_trees, same_as
 from treetext.analysis import bag_of_words, gold_recovery, majority
 from treetext.analysis._recovery import chance
 from treetext.corpora import Data, HiddenTrees
 from treetext.text import BadInput
+
+from tests.analysis.brute import all_trees, same_as
 from treetext.training import load_recipe, new_model, open_corpus
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-from tests.analysis.brute import all_trees, same_as
 from treetext.analysis import tree_statistics
 from treetext.analysis._shapes import SHAPES, Forest, compare, count_shapes
+
+from tests.analysis.brute import all_trees, same_as
 from treetext.trees import Tree
 
 

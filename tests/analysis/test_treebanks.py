@@ -3,12 +3,12 @@ import tarfile
 from itertools import combinations
 
 import pytest
-
-from tests.analysis.brute import all_trees
-from tests.analysis.treebanks import gum, row, sentence, unit, units, write
 from treetext.analysis import read_treebank
 from treetext.analysis._discourse import joined
 from treetext.text import BadInput
+
+from tests.analysis.brute import all_trees
+from tests.analysis.treebanks import gum, row, sentence, unit, units, write
 from treetext.trees import Tree
 
 RAIN = sentence("Rain falls .", [2, 0, 2], ["sent_id = r-1"], ["NOUN", "VERB", "PUNCT"])

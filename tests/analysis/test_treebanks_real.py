@@ -7,7 +7,6 @@ import tarfile
 from pathlib import Path
 
 import pytest
-
 from treetext.analysis import read_treebank
 from treetext.analysis._discourse import Units
 from treetext.analysis._head_rules import dependencies

@@ -1,8 +1,9 @@
 import json
 import re
 
-from tests.cli.running import CORPUS, OWN_SETTINGS, invoke, options, refusal
 from treetext.analysis import FIGURES
+
+from tests.cli.running import CORPUS, OWN_SETTINGS, invoke, options, refusal
 
 QUICK = ("--resamples", "50")
 

@@ -5,10 +5,10 @@ import tomllib
 from typing import get_args
 
 import pytest
+from treetext.corpora import Data
 
 from tests.cli.running import CORPUS, invoke, options, refusal
 from treetext.cli._data import FORMATS
-from treetext.corpora import Data
 from treetext.training import load_recipe, recipe_names
 
 

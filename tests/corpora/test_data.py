@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 from pydantic import ValidationError
-
-from tests.corpora.writing import examples, write, write_corpus
 from treetext.corpora import Data, HiddenTrees, Statistics, describe, fingerprint, read, split_rows
 from treetext.text import Encoded, Tokenizer, encode
+
+from tests.corpora.writing import examples, write, write_corpus
 
 
 @pytest.mark.parametrize(

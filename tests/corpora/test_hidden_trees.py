@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-
 from treetext.corpora.hidden_trees import HiddenTrees, _Lexicon, generate
+
 from treetext.trees import Tree
 
 ROOT = -1

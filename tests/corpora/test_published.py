@@ -7,10 +7,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
-
-from tests.corpora.writing import examples, texts, write, write_corpus
 from treetext.corpora import Data, fingerprint
 from treetext.text import BadInput
+
+from tests.corpora.writing import examples, texts, write, write_corpus
 
 DEBATES = {
     "README.txt": "not a speech",

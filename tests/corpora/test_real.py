@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from treetext.corpora import Data, fingerprint, read, split_rows
 
 ROOT = os.environ.get("TREETEXT_DATA", "")

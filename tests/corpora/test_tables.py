@@ -6,10 +6,10 @@ import json
 import tracemalloc
 
 import pytest
-
-from tests.corpora.writing import examples, texts, write
 from treetext.corpora import Data, fingerprint, read
 from treetext.text import BadInput
+
+from tests.corpora.writing import examples, texts, write
 
 ROWS = [("Tea is hot.", "good"), ('She said "no",\nand left.', "bad"), ("", "bad"), ("čaj", "42")]
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import torch
+from treetext.text import Tokenizer, Vocabulary
 
 from treetext.models import DocumentClassifier, DocumentSettings, LevelSettings, PairClassifier, PairSettings
-from treetext.text import Tokenizer, Vocabulary
 
 WORDS = [
     "the",

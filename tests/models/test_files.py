@@ -11,12 +11,12 @@ import pytest
 import torch
 from huggingface_hub import ModelCardData, metadata_load
 from safetensors.torch import load_file, save_file
+from treetext.text import BadInput
 
 from tests.models.building import documents, pairs
 from tests.models.hub import Hub
 from tests.models.test_scores import TEXTS
 from treetext.models import DocumentClassifier, PairClassifier, load_model
-from treetext.text import BadInput
 
 NAMES = {"config.json", "model.safetensors", "vocabulary.txt", "README.md"}
 

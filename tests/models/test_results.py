@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 import torch
+from treetext.text import BadInput, Tokenizer, batch
 
 from tests.models.building import WORDS, documents, pairs, vocabulary
 from tests.models.test_scores import TEXTS, scored
 from treetext.models import DocumentClassifier, DocumentSettings, Prediction
 from treetext.nn import KINDS
-from treetext.text import BadInput, Tokenizer, batch
 from treetext.trees import NonProjectiveTrees, ProjectiveTrees, Tree
 
 TREES = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}

@@ -9,10 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import leaky_relu, relu, softmax
+from treetext.text import batch
 
 from tests.models.building import WORDS, documents, pairs
 from treetext.nn import ENCODERS, KINDS, POOLINGS
-from treetext.text import batch
 
 TREES = ("projective", "nonprojective")
 LEVELS = [

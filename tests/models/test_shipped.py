@@ -11,12 +11,12 @@ from zipfile import ZipFile
 import pytest
 import torch
 from safetensors.torch import load_file
+from treetext.models._files import SHIPPED
 
 from tests.models.building import WORDS, documents, pairs
 from tests.models.test_files import NAMES, contents, refused
 from tests.models.test_scores import TEXTS
 from treetext.models import DocumentClassifier, PairClassifier, load_model, shipped_models, shrink
-from treetext.models._files import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 SPEECH = "Mr. Speaker, the river does not read our tables. It rises when it rises. I will vote no."

@@ -6,12 +6,12 @@ import random
 import shutil
 
 import pytest
-
 from tests.cli.running import invoke, refusal
-from treetext.models import load_model
 from treetext.reproduce import Run
 from treetext.reproduce._shipped import ROOM, small_copy
 from treetext.text import BadInput
+
+from treetext.models import load_model
 from treetext.training import evaluate, load_recipe, open_corpus
 
 SETTINGS = [

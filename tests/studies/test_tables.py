@@ -10,10 +10,10 @@ from statistics import mean, variance
 
 import pytest
 from scipy.stats import t
-
 from tests.cli.running import SETTINGS, invoke, refusal
 from treetext.reproduce import MEASURES, SOURCES, TABLES, Run
 from treetext.reproduce._markdown import difference
+
 from treetext.training import load_recipe, recipe_names
 
 ONLY = ("--only", "hidden-trees/none", "--seeds", 2)

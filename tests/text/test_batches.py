@@ -6,7 +6,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
-
 from treetext.text import Batch, LengthBatches, batch, chunks
 from treetext.text._batches import CHUNK, STEP
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from treetext.text import BadInput, Encoded, EncodedWriter, Example, Tokenizer, _encoded, encode, word2vec
 
 AS_IS = Tokenizer(lowercase=False, tokenized=True)

@@ -4,7 +4,6 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from treetext.text import BadInput, Tokenizer
 
 ENGLISH, CZECH, ANY = Tokenizer("en"), Tokenizer("cs"), Tokenizer("xx", lowercase=False)

@@ -9,7 +9,6 @@ import pytest
 from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from treetext.text import BadInput, read_vectors, word2vec
 
 DATA = os.environ.get("TREETEXT_DATA")

@@ -10,15 +10,15 @@ import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
+from treetext.corpora import Data
+from treetext.text import BadInput, LengthBatches, batch
+from treetext.training._corpus import Batches
+from treetext.training._module import Loaders, Module, Share
 
 import treetext
 from tests.training.small import reviews, tiny, write_table
-from treetext.corpora import Data
 from treetext.models import DocumentClassifier
-from treetext.text import BadInput, LengthBatches, batch
 from treetext.training import evaluate, new_model, open_corpus
-from treetext.training._corpus import Batches
-from treetext.training._module import Loaders, Module, Share
 
 
 @pytest.fixture

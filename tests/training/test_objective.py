@@ -6,14 +6,14 @@ import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
-
-from tests.training.small import Tripwire, weights
 from treetext.analysis._induced import induce
-from treetext.nn import Composed
 from treetext.text import BadInput
-from treetext.training import Interrupted, new_model, open_corpus, train
 from treetext.training._module import Loaders, Module, flatness
 from treetext.training._optimizers import Together
+
+from tests.training.small import Tripwire, weights
+from treetext.nn import Composed
+from treetext.training import Interrupted, new_model, open_corpus, train
 from treetext.trees import NonProjectiveTrees
 
 

@@ -5,7 +5,6 @@ import copy
 import pytest
 import torch
 from torch import nn
-
 from treetext.training._optimizers import Together, clip, make_optimizer
 from treetext.training._recipe import Training
 

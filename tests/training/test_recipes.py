@@ -1,10 +1,10 @@
 """Recipes: those of the package say what the paper says, and mistakes in one's own are explained."""
 
 import pytest
+from treetext.text import BadInput, Vocabulary
 
 from tests.training.small import tiny, write_table
 from treetext.models import DocumentClassifier, PairClassifier
-from treetext.text import BadInput, Vocabulary
 from treetext.training import Recipe, load_recipe, parse_overrides, recipe_names
 
 ROWS = ("none", "simple", "sentence", "document", "both")

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from treetext.text import BadInput
 
 from tests.training.small import Tripwire, reviews, tiny, weights, write_table
 from treetext.models import DocumentClassifier, PairClassifier, load_model
-from treetext.text import BadInput
 from treetext.training import Interrupted, evaluate, load_recipe, new_model, open_corpus, predictions, train
 
 CHILD = """

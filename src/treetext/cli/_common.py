@@ -266,5 +266,3 @@ def show_json(value: object) -> None:
 def percent(share: float | None) -> str:
     """A share as the paper writes it."""
     return "–" if share is None else f"{100 * share:.1f}"
-
-

@@ -1,30 +1,11 @@
 """`treetext recipes` and `treetext data`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from treetext.cli._common import DataOption, JsonOption, SetOption, load, note, progress, show, show_json
 from treetext.cli._common import table as new_table
-
-if TYPE_CHECKING:
-    from treetext.training import Recipe
-
-FORMATS = {
-    "csv": "a file with a header, or a directory of train, dev and test files; columns text and label unless told",
-    "tsv": "the same, with tabs between the columns",
-    "jsonl": "a JSON object a line, with the fields text and label unless told; or a directory of such files",
-    "parquet": "a Parquet file with the columns text and label unless told; or a directory of such files",
-    "hub": "the name of a data set on the Hugging Face hub; downloads it",
-    "hidden-trees": "no files: documents in an artificial language whose trees are known are generated",
-    "convote": "Debates: the directory or archive of convote v1.1, as published",
-    "snli": "the directory of snli_1.0_train.jsonl, _dev and _test; or one such file",
-    "ss": "Yelp or IMDB of Tang et al. (2015): a file, or a directory of train, dev and test files, *.ss",
-    "aclimdb": "the directory or archive aclImdb, with train/pos, train/neg, test/pos and test/neg",
-    "csfd": "Czech film reviews: a directory or archive of positive, negative and neutral.txt, or of 0.txt to 5.txt",
-    "split": "label<split1>sentence<split2>sentence, a document a line; a file, or a directory of such files",
-}
-"""What each format expects, in a line."""
 
 
 def recipes(
@@ -66,21 +47,30 @@ def data(
 
     Counts its texts, sentences, words and classes, as the paper does.
     """
+    from treetext.data import describe, open_corpus, readers, treebank_formats
+    from treetext.training import load_reader, parse_overrides
+
     if name is None:
+        formats = {name: cls.about for name, cls in readers().items()}
+        treebanks = {name: each.about for name, each in treebank_formats().items()}
         if as_json:
-            show_json(FORMATS)
+            show_json({**formats, "treebanks": treebanks})
             return
         table = new_table("format", "what it expects")
-        for name, expects in FORMATS.items():
+        for name, expects in formats.items():
             table.add_row(name, expects)
-        show(table)
+        trees = new_table("treebank", "what it expects")
+        for name, expects in treebanks.items():
+            trees.add_row(name, expects)
+        show(table, "\nFormats of treebanks, for treetext agree:\n", trees)
         return
-    from treetext.corpora import describe
-    from treetext.training import open_corpus
-
-    found = _of_format(name, data, settings) if name in FORMATS else load(name, data, settings)
+    if name in readers():
+        place = {} if data is None else {"data.path": data}
+        source = load_reader(name, {**place, **parse_overrides(settings or [])})
+    else:
+        source = load(name, data, settings).data
     with progress() as bars:
-        corpus = open_corpus(found.data, bars.more)
+        corpus = open_corpus(source, bars.more)
     counts = describe(corpus.encoded, corpus.rows)
     if as_json:
         splits = [part._asdict() for part in counts]
@@ -106,13 +96,3 @@ def data(
             f"{len(part.classes)}: {listed}" + ", …" * (len(part.classes) > 10),
         )  # fmt: skip
     show(table, f"\n{len(corpus.encoded.lexicon):,} different words; fingerprint {corpus.fingerprint[:16]}")
-
-
-def _of_format(name: str, data: str | None, settings: list[str] | None) -> "Recipe":
-    """A recipe that reads this format."""
-    if name == "hidden-trees":
-        return load("hidden-trees/both", data, settings)
-    if name == "snli":  # pairs by itself, without columns
-        return load("pairs/none", data, settings, {"data.format": "snli", "data.text": "text", "data.second": None})
-    pairs = any(setting.startswith("data.second=") for setting in settings or [])
-    return load("pairs/nonprojective" if pairs else "documents/both", data, [f"data.format={name}", *(settings or [])])

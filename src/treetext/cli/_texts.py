@@ -122,7 +122,9 @@ def parse(
     output = output or (Output.DRAWING if out is None and sys.stdout.isatty() else Output.JSONL)
     number = 0
     with written(out) as stream:
-        for _, found in _stream(loaded, source, text, kind, lambda documents: loaded.parse_tokens(documents, decode.value)):
+        for _, found in _stream(
+            loaded, source, text, kind, lambda documents: loaded.parse_tokens(documents, decode.value)
+        ):
             for parsed in found:
                 number += 1
                 if output == Output.DRAWING:

@@ -26,7 +26,7 @@ from treetext.cli._common import (
 from treetext.cli._common import table as new_table
 
 if TYPE_CHECKING:
-    from treetext.models import Classifier
+    from treetext.models import Model
     from treetext.training import Recipe
 
 MODELS = Path("models")
@@ -98,9 +98,9 @@ def evaluate(
     """Score a model on labelled texts.
 
     They are those that its recipe set apart for testing, or others by --data."""
+    from treetext.data import open_corpus
+    from treetext.evaluation import evaluate as score
     from treetext.models import load_model
-    from treetext.training import evaluate as score
-    from treetext.training import open_corpus
 
     loaded = load_model(model)
     found, part = load_data(loaded, data, settings, split, "--data"), split or Split.TEST
@@ -129,7 +129,7 @@ def evaluate(
     show(about, "\nHow many texts of each class were taken for which", confusion)
 
 
-def _result(model: "Classifier", recipe: "Recipe", out: Path) -> dict[str, Any]:
+def _result(model: "Model", recipe: "Recipe", out: Path) -> dict[str, Any]:
     scores = model.about["scores"]
     return {
         "recipe": recipe.name,
@@ -145,7 +145,7 @@ def _result(model: "Classifier", recipe: "Recipe", out: Path) -> dict[str, Any]:
     }
 
 
-def _show(result: dict[str, Any], model: "Classifier") -> None:
+def _show(result: dict[str, Any], model: "Model") -> None:
     table = new_table("", "")
     table.show_header = False
     table.add_row("dev accuracy", percent(result["dev"]))
@@ -156,9 +156,7 @@ def _show(result: dict[str, Any], model: "Classifier") -> None:
     table.add_row("seconds", str(result["seconds"]))
     table.add_row("saved in", result["out"])
     where = quote(result["out"])
-    text = (
-        r"printf 'One sentence.\tAnother one.\n'" if model.settings.task == "pairs" else "echo 'Some text. More text.'"
-    )
+    text = model.task.shell
     show(
         table,
         "\nWhat to try next:",

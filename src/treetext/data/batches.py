@@ -108,9 +108,7 @@ class Texts:
                 return Document(words, lengths)
             return Document(words, lengths, encoded.heads(row), encoded.sentence_heads(row), encoded.parses(row))
 
-        return cls(
-            encoded.lexicon, document, some, labels[some], encoded.sentence_counts[some], encoded.sizes[some]
-        )
+        return cls(encoded.lexicon, document, some, labels[some], encoded.sentence_counts[some], encoded.sizes[some])
 
     @classmethod
     def from_words(cls, documents: Sequence[list[list[str]]]) -> "Texts":
@@ -125,9 +123,7 @@ class Texts:
         sizes = np.array(list(map(len, words)), dtype=np.int64)
         rows = np.arange(len(documents))
         unlabelled = np.full(len(documents), NO_CLASS)
-        return cls(
-            list(index), lambda text, _: Document(words[text], lengths[text]), rows, unlabelled, counts, sizes
-        )
+        return cls(list(index), lambda text, _: Document(words[text], lengths[text]), rows, unlabelled, counts, sizes)
 
 
 class Batches:

@@ -3,19 +3,17 @@
 from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
-def subclasses(base: type[T], package: str) -> Iterator[type[T]]:
+def subclasses(base: type, package: str) -> Iterator[Any]:
     """All subclasses of a class, direct or not, once every module of a package is imported."""
     for module in iter_modules(import_module(package).__path__):
         import_module(f"{package}.{module.name}")
     yield from _below(base)
 
 
-def _below(cls: type[T]) -> Iterator[type[T]]:
+def _below(cls: type) -> Iterator[type]:
     for each in cls.__subclasses__():
         yield each
         yield from _below(each)

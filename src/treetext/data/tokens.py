@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
+
 class Tokenizer:
     """Cuts raw text into sentences and words; a list of sentences, or of sentences of words, is respected.
 
@@ -28,6 +29,7 @@ class Tokenizer:
         self.language, self.lowercase, self.tokenized = language, lowercase, tokenized
 
     def __call__(self, text: Text) -> list[list[str]]:
+        """The sentences of a text, as words."""
         if isinstance(text, str):
             sentences: Iterable[list[str]] = self._sentences(text)
         else:

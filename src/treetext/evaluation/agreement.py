@@ -121,9 +121,9 @@ def _induced(
     if "words" in induced:
         # The trees of words do not depend on each other, so the sentences may have been grouped in any way.
         lengths = [len(sentence) for sentences in texts for sentence in sentences]
-        documents = np.repeat(np.arange(len(texts)), [len(sentences) for sentences in texts])
+        owners = np.repeat(np.arange(len(texts)), [len(sentences) for sentences in texts])
         words, trees = induced["words"], len(lengths)
-        forest = Forest(words.forest.heads[: sum(lengths)], words.forest.lengths[:trees], documents)
+        forest = Forest(words.forest.heads[: sum(lengths)], words.forest.lengths[:trees], owners)
         induced["words"] = Induced(forest, words.entropies[:trees], words.margins[:trees])
     return induced
 

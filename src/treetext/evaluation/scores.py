@@ -39,9 +39,7 @@ def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress:
     return Evaluation(split, len(rows), empty, accuracy, model.labels, confusion.tolist())
 
 
-def predictions(
-    model: Model, corpus: Corpus, split: str, progress: Progress | None = None
-) -> Int[np.ndarray, "_"]:
+def predictions(model: Model, corpus: Corpus, split: str, progress: Progress | None = None) -> Int[np.ndarray, "_"]:
     """The class of each text of a split, as an index into the labels; the prior's, where there are no words."""
     classes = prior_classes(model, corpus, split)
     for texts, _, output in run(model, corpus, split, progress=progress):

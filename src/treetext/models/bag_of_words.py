@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import nn
 
-from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress, Tokenizer, Vocabulary, needs
+from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress, Task, Tokenizer, Vocabulary, needs
 from treetext.data.batches import Batch
 from treetext.models.base import Model, Output, Say
 from treetext.models.settings import ModelSettings
@@ -36,7 +36,7 @@ class BagOfWords(Model):
     """Adds up a weight for each word and class; of a pair, the words of both sentences count."""
 
     Settings = BagOfWordsSettings
-    task = DOCUMENTS
+    task: ClassVar[Task] = DOCUMENTS
     by_gradients = False
     files = (VOCABULARY,)
     settings: BagOfWordsSettings
@@ -53,9 +53,9 @@ class BagOfWords(Model):
     ) -> None:
         super().__init__(settings, labels, tokenizer, prior=prior, about=about)
         self.vocabulary = vocabulary
-        shape, options = (len(vocabulary), len(labels)), {"dtype": torch.float64}
-        self.weight = nn.Parameter(torch.zeros(shape, **options), requires_grad=False)
-        self.bias = nn.Parameter(torch.zeros(len(labels), **options), requires_grad=False)
+        weight = torch.zeros(len(vocabulary), len(labels), dtype=torch.float64)
+        self.weight = nn.Parameter(weight, requires_grad=False)
+        self.bias = nn.Parameter(weight.new_zeros(len(labels)), requires_grad=False)
 
     @classmethod
     def for_corpus(

@@ -283,9 +283,7 @@ def _probabilities(output: Output) -> list[list[float]]:
     return probabilities
 
 
-def _similar(
-    whole: Int[np.ndarray, "_"], texts: Texts, batch_size: int, most_words: int | None
-) -> Iterator[list[int]]:
+def _similar(whole: Int[np.ndarray, "_"], texts: Texts, batch_size: int, most_words: int | None) -> Iterator[list[int]]:
     """Batches of texts with about as many sentences, and no more words than fit."""
     some, held = list[int](), 0
     for text in whole[np.lexsort((texts.sizes[whole], texts.sentences[whole]))].tolist():

@@ -1,11 +1,11 @@
 """The majority class: what every model must beat."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
-from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress
+from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress, Task
 from treetext.data.batches import Batch
 from treetext.models.base import Model, Output
 from treetext.models.settings import ModelSettings
@@ -27,8 +27,8 @@ class MajorityPairsSettings(ModelSettings):
 class Majority(Model):
     """Gives every text the class that is most frequent in training."""
 
-    Settings: type[ModelSettings] = MajoritySettings
-    task = DOCUMENTS
+    Settings: ClassVar[type[ModelSettings]] = MajoritySettings
+    task: ClassVar[Task] = DOCUMENTS
     by_gradients = False
 
     def forward(

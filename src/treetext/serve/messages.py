@@ -94,9 +94,9 @@ class Questions(NamedTuple):
 
 def questions(model: Model, limits: Limits) -> Questions:
     """What clients may ask a model."""
-    text: Any = Annotated[str, Field(max_length=limits.characters)]
+    text: Any = model.task.json_type(Annotated[str, Field(max_length=limits.characters)])
     field, example = model.task.field, [model.task.sample.text]
-    texts: Any = Annotated[list[model.task.json_type(text)], Field(max_length=limits.texts, examples=[example]), FailFast()]
+    texts: Any = Annotated[list[text], Field(max_length=limits.texts, examples=[example]), FailFast()]
     fields: dict[str, Any] = {field: (texts, ...)}
     predict = create_model("Predict", __base__=Message, __doc__="Texts to label.", **fields)
     weights = Field(False, description="whether to send the marginals behind the trees, too")

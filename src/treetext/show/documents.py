@@ -3,7 +3,7 @@
 import base64
 import json
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +48,9 @@ def parsed_documents(
     """Rows of a corpus, parsed; those without words, or pairs with one side alone, have no trees."""
     rows, encoded = list(rows), corpus.encoded
     documents = []
-    for row, parsed in zip(rows, model.parse_tokens([encoded.document(row) for row in rows], progress=progress), strict=True):
+    for row, parsed in zip(
+        rows, model.parse_tokens([encoded.document(row) for row in rows], progress=progress), strict=True
+    ):
         heads, ends = encoded.heads(row), np.cumsum([0, *encoded.lengths(row)]).tolist()
         gold = None if heads is None else [heads[start:end].tolist() for start, end in pairwise(ends)]
         over = encoded.sentence_heads(row)

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -51,7 +51,11 @@ def report(
     # By chance here too, so that what room there is goes to documents of all kinds.
     chosen = np.random.default_rng(seed).permutation(rows)[:most]
     documents = parsed_documents(model, corpus, chosen.tolist(), progress)
-    about = {**model.about, "data": Path(corpus.name).name, "facts": model.facts()}  # without the folders of this machine
+    about = {
+        **model.about,
+        "data": Path(corpus.name).name,
+        "facts": model.facts(),
+    }  # without the folders of this machine
     return report_page(evaluation, documents, tables, about)
 
 

@@ -1,10 +1,19 @@
 """Recipes, objectives and fitting."""
 
+from treetext.training.fit import Interrupted, new_model, train
 from treetext.training.machine import machine
 from treetext.training.objectives import OBJECTIVES, Objective
-from treetext.training.recipe import Recipe, Training, load_recipe, needs_data, parse_overrides, recipe_names, recipe_values
+from treetext.training.recipe import (
+    Recipe,
+    Training,
+    load_reader,
+    load_recipe,
+    needs_data,
+    parse_overrides,
+    recipe_names,
+    recipe_values,
+)
 from treetext.training.toml import load_template, to_toml, to_values
-from treetext.training.train import Interrupted, new_model, train
 
 __all__ = [
     "OBJECTIVES",
@@ -12,6 +21,7 @@ __all__ = [
     "Objective",
     "Recipe",
     "Training",
+    "load_reader",
     "load_recipe",
     "load_template",
     "machine",

@@ -1,94 +1,153 @@
-"""Fitting, on Lightning."""
+"""Training, whole: from a recipe to a model on disk."""
 
-import logging
-import signal
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
+import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from pickle import UnpicklingError
+from typing import Any, NamedTuple
 
-import lightning.pytorch as pl
-import numpy as np
 import torch
-from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, RichProgressBar
-from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
-from treetext.data import Corpus
-from treetext.models import Model
-from treetext.training.module import Curve, Loaders, Module
-from treetext.training.recipe import Recipe
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Lightning's remarks are for its developers; ours say what a user needs."""
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="lightning")
-        yield
+from treetext.data import BadInput, Corpus, Progress, open_corpus
+from treetext.evaluation import evaluate
+from treetext.models import Model, check_free, find_model, save_model
+from treetext.training.machine import machine
+from treetext.training.recipe import Recipe, load_recipe
 
 
-@_quiet()
-def fit(
-    model: Model, recipe: Recipe, corpus: Corpus, folder: Path, resume: bool, devices: int | str, accelerator: str
-) -> tuple[int, float, list[dict[str, Any]]]:
-    """Train, and give the model the weights of the epoch that was best on dev.
+class Interrupted(Exception):  # noqa: N818
+    """The user stopped the training; the message says how to go on."""
 
-    Returns that epoch, its dev accuracy, and the course of all epochs.
+
+class Fitted(NamedTuple):
+    """Which epoch was best, its dev accuracy, and the course of all epochs."""
+
+    epoch: int
+    dev: float
+    curve: list[dict[str, Any]]
+
+
+def train(
+    recipe: str | Path | Recipe,
+    out: str | Path,
+    *,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 (as the option of the command)
+    resume: bool = False,
+    replace: bool = False,
+    devices: int | str = 1,
+    accelerator: str = "cpu",
+    progress: Progress | None = None,
+    say: Any = None,
+) -> Model:
+    """Train a model, choose the best epoch by dev accuracy, score it once on the test data, save it, return it.
+
+    `recipe` is the name of one of the package's, a file, or a `Recipe`; `set` replaces values in it. Checkpoints and
+    logs are in ``out/training``; with `resume`, training continues from there.
     """
-    texts = len(corpus.whole("train"))
-    empty = np.setdiff1d(corpus.rows["dev"], corpus.whole("dev"))
-    empty_right = int((corpus.targets(model.labels)[empty] == np.argmax(model.prior)).sum())
-    # Lightning's own save_last would be written only along with a new best.
-    always: Any = {"save_on_train_epoch_end": True, "enable_version_counter": False}
-    best = ModelCheckpoint(folder, "best", monitor="dev_accuracy", mode="max", **always)
-    last = ModelCheckpoint(folder, "last", **always)
-    patience = recipe.training.patience
-    stop = _Stop("dev_accuracy", mode="max", patience=patience, check_on_train_epoch_end=True)
-    curve = Curve()
-    bar = [RichProgressBar(console_kwargs={"stderr": True})] if sys.stderr.isatty() else []
-    run = f"log-{len(list(folder.glob('log-*'))) + 1}"  # a resumed training logs to a folder of its own
-    trainer = pl.Trainer(
-        accelerator=accelerator,
-        devices=devices,
-        strategy="auto" if devices in (1, "1") else "ddp_spawn",  # what comes after the fit is done once, here
-        max_epochs=recipe.training.epochs,
-        callbacks=[curve, stop, best, last, *bar],
-        logger=_loggers(folder, run),
-        num_sanity_val_steps=0,
-        use_distributed_sampler=False,
-        enable_progress_bar=bool(bar),
-        enable_model_summary=False,
-        log_every_n_steps=1,
-    )
-    module = Module(model, recipe, texts, empty_right, len(empty))
-    handler = signal.getsignal(signal.SIGINT)
-    path = folder / "last.ckpt" if resume else None
+    recipe, out = load_recipe(recipe, set), Path(out)
+    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    check_free(out, replace or resume)
+    if resume:
+        _check_same(recipe, out)
+    elif (out / "training" / "last.ckpt").exists() and not replace:
+        raise BadInput(f"{out}: holds an unfinished training; expected --resume to go on, or --replace to start again")
+    corpus = open_corpus(recipe.data, progress)
+    model = new_model(recipe, corpus, progress, say)
+    if not resume:
+        _start(recipe, out / "training")
     try:
-        trainer.fit(module, Loaders(corpus, model, recipe), ckpt_path=path, weights_only=True)
-    except SystemExit:  # what Lightning makes of Ctrl-C, which it ignores from then on
-        signal.signal(signal.SIGINT, handler)
-        raise KeyboardInterrupt from None
-    kept, ended = (torch.load(folder / f"{name}.ckpt", "cpu", weights_only=True) for name in ("best", "last"))
-    model.load_state_dict({name.removeprefix("model."): weights for name, weights in kept["state_dict"].items()})
-    epoch, epochs = int(kept["epoch"]) + 1, ended["callbacks"][curve.state_key]["epochs"]
-    return epoch, epochs[epoch - 1]["dev_accuracy"], epochs
+        fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress)
+        test = evaluate(model, corpus, "test") if len(corpus.rows["test"]) else None
+    except KeyboardInterrupt:
+        raise Interrupted(_how_to_resume(out / "training")) from None
+    model.about = {
+        "recipe_name": recipe.name,
+        "recipe": recipe.model_dump(mode="json"),
+        "seed": recipe.seed,
+        "data": corpus.name,
+        "fingerprint": corpus.fingerprint,
+        "documents": {split: len(rows) for split, rows in corpus.rows.items()},
+        "epoch": fitted.epoch,
+        "seconds": round(sum(epoch["seconds"] for epoch in fitted.curve) + time.perf_counter() - start, 1),
+        "curve": fitted.curve,
+        "machine": machine(),
+        "scores": {"dev": fitted.dev, **({"test": test.accuracy} if test else {})},
+    }
+    save_model(model, out, replace=True)
+    for checkpoint in (out / "training").glob("*.ckpt"):  # kept until here: a model that cannot be saved is not lost
+        checkpoint.unlink()
+    return model
 
 
-def _loggers(folder: Path, run: str) -> list[Logger]:
-    """A CSV file and, where TensorBoard is installed, its log."""
-    loggers: list[Logger] = [CSVLogger(folder, "", run)]
-    if find_spec("tensorboard"):
-        loggers.append(TensorBoardLogger(folder, "", run))
-    return loggers
+def new_model(recipe: Recipe, corpus: Corpus, progress: Progress | None = None, say: Any = None) -> Model:
+    """An untrained model for a corpus."""
+    corpus.check_labels(corpus.classes)
+    for split in ("train", "dev"):
+        if not len(corpus.whole(split)):
+            raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one")
+    torch.manual_seed(recipe.seed)
+    for line in corpus.notes if say else ():
+        say(line)
+    cls = find_model({"kind": recipe.model.kind})
+    model = cls.for_corpus(recipe.model, corpus, seed=recipe.seed, progress=progress, say=say)
+    if say:
+        say(_summary(corpus, model))
+    return model
 
 
-class _Stop(EarlyStopping):
-    """Early stopping that has also stopped when what it ended is resumed, to be saved."""
+def _fit(
+    model: Model,
+    recipe: Recipe,
+    corpus: Corpus,
+    out: Path,
+    resume: bool,
+    devices: int | str,
+    accelerator: str,
+    progress: Progress | None,
+) -> tuple[Fitted, float]:
+    """Train by gradients or by the model's own `fit`; also the time from which the clock of the curve is silent."""
+    if model.by_gradients:
+        from treetext.training.loop import fit  # takes seconds to import
 
-    def on_train_start(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
-        """Stop again."""
-        trainer.should_stop = self.wait_count >= self.patience
+        fitted = Fitted(*fit(model, recipe, corpus, out / "training", resume, devices, accelerator))
+        return fitted, time.perf_counter()
+    start = time.perf_counter()
+    model.fit(corpus, progress)
+    return Fitted(0, evaluate(model, corpus, "dev", progress).accuracy, []), start
+
+
+def _start(recipe: Recipe, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.ckpt"):
+        old.unlink()
+    (folder / "recipe.json").write_text(recipe.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def _how_to_resume(folder: Path) -> str:
+    if (folder / "last.ckpt").exists():
+        return f"stopped; {folder} holds all whole epochs: the same command with --resume continues"
+    return "stopped in the first epoch: nothing to resume from"
+
+
+def _check_same(recipe: Recipe, out: Path) -> None:
+    """Refuse to resume a training that was started with another recipe."""
+    folder = out / "training"
+    if not (folder / "last.ckpt").exists():
+        raise BadInput(f"{folder}: no checkpoint to resume from; expected a training that was interrupted")
+    try:
+        torch.load(folder / "last.ckpt", "cpu", weights_only=True, mmap=True)
+    except (EOFError, RuntimeError, UnpicklingError):
+        raise BadInput(f"{folder / 'last.ckpt'}: damaged; expected a whole checkpoint, or --replace") from None
+    mine, theirs = recipe.model_dump(mode="json"), load_recipe(folder / "recipe.json").model_dump(mode="json")
+    if mine != theirs:
+        different = next(key for key in mine if mine[key] != theirs[key])
+        raise BadInput(f"{folder}: was started with another recipe (see {different}); expected the same one to resume")
+
+
+def _summary(corpus: Corpus, model: Model) -> str:
+    sizes = ", ".join(f"{len(rows):,} {split}" for split, rows in corpus.rows.items())
+    empty = {split: len(rows) - len(corpus.whole(split)) for split, rows in corpus.rows.items()}
+    remark = "".join(f", {n} of {split} without words (predicted: the prior)" for split, n in empty.items() if n)
+    facts = "; ".join(f"{name}: {fact}" for name, fact in model.facts().items())
+    return f"{sizes} texts{remark}; {len(model.labels)} classes; {facts}"

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from difflib import get_close_matches
 from importlib.resources import files
@@ -76,7 +76,20 @@ def load_recipe(
     `overrides` maps dotted keys to values: ``{"model.hidden": 125}``.
     """
     values = recipe_values(source, overrides)
-    return _validated(values, str(values.get("name", "recipe")) if isinstance(source, Recipe | Mapping) else str(source))
+    return _validated(
+        values, str(values.get("name", "recipe")) if isinstance(source, Recipe | Mapping) else str(source)
+    )
+
+
+def load_reader(format: str, overrides: Mapping[str, Any] | None = None) -> Reader:  # noqa: A002
+    """A corpus of some format, with settings by the keys that they have in a recipe: ``{"data.path": "file.csv"}``."""
+    values: dict[str, Any] = {"data": {"format": format}}
+    for key, value in (overrides or {}).items():
+        if not key.startswith("data."):
+            raise BadInput(f"{key}: no setting of data; expected a key like data.label")
+        _set(values, key, value)
+    reader: Reader = _section(values, "data", "format", lambda given: find_reader(given.get("format")), format)
+    return reader
 
 
 def recipe_values(
@@ -95,9 +108,7 @@ def recipe_values(
     return migrated(values)
 
 
-def needs_data(
-    source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None
-) -> bool:
+def needs_data(source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None) -> bool:
     """Whether a recipe reads data, but does not say where they are."""
     section = recipe_values(source, overrides).get("data")
     values = section if isinstance(section, dict) else {}
@@ -220,28 +231,30 @@ def _set(values: dict[str, Any], key: str, value: Any) -> None:
 
 def _validated(values: dict[str, Any], where: str) -> Recipe:
     """A recipe; its data and its model are settings of the format and of the kind that they name."""
-    classes: dict[str, type[BaseModel]] = {}
-    for section, key, find in (("data", "format", lambda of: find_reader(of.get("format"))), ("model", "kind", _kind)):
-        given = values.get(section)
-        if not isinstance(given, dict):
-            problem = "missing" if given is None else f"got {given!r:.60}"
-            raise BadInput(f"{where}: {section}: {problem}; expected a section with a {key}")
-        try:
-            classes[section] = find(given)
-        except BadInput as error:
-            raise BadInput(f"{where}: {section}.{error}") from None
-        try:
-            values[section] = classes[section].model_validate(given)
-        except ValidationError as error:
-            raise BadInput(f"{where}: {_explained(error, classes[section], section)}") from None
+    values["data"] = _section(values, "data", "format", lambda given: find_reader(given.get("format")), where)
+    values["model"] = _section(values, "model", "kind", lambda given: find_model(given).Settings, where)
     try:
         return Recipe.model_validate(values)
     except ValidationError as error:
         raise BadInput(f"{where}: {_explained(error, Recipe)}") from None
 
 
-def _kind(values: Mapping[str, Any]) -> type[BaseModel]:
-    return find_model(values).Settings
+def _section(
+    values: Mapping[str, Any], name: str, key: str, find: Callable[[Mapping[str, Any]], type[BaseModel]], where: str
+) -> Any:
+    """A section whose class is the one that a key in it names."""
+    given = values.get(name)
+    if not isinstance(given, dict):
+        problem = "missing" if given is None else f"got {given!r:.60}"
+        raise BadInput(f"{where}: {name}: {problem}; expected a section with a {key}")
+    try:
+        cls = find(given)
+    except BadInput as error:
+        raise BadInput(f"{where}: {name}.{error}") from None
+    try:
+        return cls.model_validate(given)
+    except ValidationError as error:
+        raise BadInput(f"{where}: {_explained(error, cls, name)}") from None
 
 
 def _explained(error: ValidationError, cls: type[BaseModel], section: str = "") -> str:

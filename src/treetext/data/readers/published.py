@@ -78,6 +78,7 @@ class Convote(ArchiveReader):
             sentences = [sentence.split() for *_, text in segments for sentence in re.split(r"\s{2,}|\n", text)]
             yield split, Example([words for words in sentences if words], votes.pop(), where)
 
+
 class AclImdb(ArchiveReader):
     """Film reviews (Maas et al. 2011)."""
 
@@ -105,6 +106,7 @@ class AclImdb(ArchiveReader):
         if unrated:
             notes.append(f"{unrated} reviews without a rating (unsup) left out")
 
+
 class Csfd(ArchiveReader):
     """Czech film reviews (Brychcín and Habernal 2013)."""
 
@@ -129,6 +131,7 @@ class Csfd(ArchiveReader):
                 yield "all", Example(line.strip(), label, where)
         if not filled:
             raise BadInput(f"{files[0]}: expected {self.expected}, with a review a line")
+
 
 class Snli(FileReader):
     """Sentence pairs (Bowman et al. 2015)."""
@@ -185,6 +188,7 @@ class Tang(FileReader):
                     raise BadInput(f"{where}: {len(fields)} field{'s' * (len(fields) > 1)}; {expected}")
                 yield Example(_sentences(fields[3], "<sssss>"), fields[2].strip() or None, where)
 
+
 class LiuLapata(FileReader):
     """Documents in the format of the paper's own code: label<split1>sentence<split2>sentence, in words already."""
 
@@ -202,6 +206,7 @@ class LiuLapata(FileReader):
                 if len(fields) != 2:
                     raise BadInput(f"{where}: {len(fields) - 1} times <split1>; expected it once, after the label")
                 yield Example(_sentences(fields[1], "<split2>"), fields[0].strip() or None, where)
+
 
 def read_snli(path: Path, columns: Columns, notes: list[str]) -> Iterator[Example]:
     """Sentence pairs; without the pairs that have no gold label ("-"), where labels are wanted."""

@@ -91,9 +91,7 @@ class SplitTreebank(TreebankReader):
             there = ", ".join(dict.fromkeys(part for part, _ in files))
             raise BadInput(f"{place}: no {split} files; expected one of the splits that there are: {there}")
         documents = [document for file in wanted for document in self.read_file(file, notes)]
-        return Treebank(
-            ", ".join(file.name.removesuffix(".gz") for file in wanted), self.format, documents, notes
-        )
+        return Treebank(", ".join(file.name.removesuffix(".gz") for file in wanted), self.format, documents, notes)
 
 
 class Conllu(SplitTreebank):

@@ -1,0 +1,94 @@
+"""Training by gradients, on Lightning."""
+
+import logging
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import numpy as np
+import torch
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, RichProgressBar
+from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
+
+from treetext.data import Corpus
+from treetext.models import Model
+from treetext.training.module import Curve, Loaders, Module
+from treetext.training.recipe import Recipe
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Lightning's remarks are for its developers; ours say what a user needs."""
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightning")
+        yield
+
+
+@_quiet()
+def fit(
+    model: Model, recipe: Recipe, corpus: Corpus, folder: Path, resume: bool, devices: int | str, accelerator: str
+) -> tuple[int, float, list[dict[str, Any]]]:
+    """Train, and give the model the weights of the epoch that was best on dev.
+
+    Returns that epoch, its dev accuracy, and the course of all epochs.
+    """
+    texts = len(corpus.whole("train"))
+    empty = np.setdiff1d(corpus.rows["dev"], corpus.whole("dev"))
+    empty_right = int((corpus.targets(model.labels)[empty] == np.argmax(model.prior)).sum())
+    # Lightning's own save_last would be written only along with a new best.
+    always: Any = {"save_on_train_epoch_end": True, "enable_version_counter": False}
+    best = ModelCheckpoint(folder, "best", monitor="dev_accuracy", mode="max", **always)
+    last = ModelCheckpoint(folder, "last", **always)
+    patience = recipe.training.patience
+    stop = _Stop("dev_accuracy", mode="max", patience=patience, check_on_train_epoch_end=True)
+    curve = Curve()
+    bar = [RichProgressBar(console_kwargs={"stderr": True})] if sys.stderr.isatty() else []
+    run = f"log-{len(list(folder.glob('log-*'))) + 1}"  # a resumed training logs to a folder of its own
+    trainer = pl.Trainer(
+        accelerator=accelerator,
+        devices=devices,
+        strategy="auto" if devices in (1, "1") else "ddp_spawn",  # what comes after the fit is done once, here
+        max_epochs=recipe.training.epochs,
+        callbacks=[curve, stop, best, last, *bar],
+        logger=_loggers(folder, run),
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+        enable_progress_bar=bool(bar),
+        enable_model_summary=False,
+        log_every_n_steps=1,
+    )
+    module = Module(model, recipe, texts, empty_right, len(empty))
+    handler = signal.getsignal(signal.SIGINT)
+    path = folder / "last.ckpt" if resume else None
+    try:
+        trainer.fit(module, Loaders(corpus, model, recipe), ckpt_path=path, weights_only=True)
+    except SystemExit:  # what Lightning makes of Ctrl-C, which it ignores from then on
+        signal.signal(signal.SIGINT, handler)
+        raise KeyboardInterrupt from None
+    kept, ended = (torch.load(folder / f"{name}.ckpt", "cpu", weights_only=True) for name in ("best", "last"))
+    model.load_state_dict({name.removeprefix("model."): weights for name, weights in kept["state_dict"].items()})
+    epoch, epochs = int(kept["epoch"]) + 1, ended["callbacks"][curve.state_key]["epochs"]
+    return epoch, epochs[epoch - 1]["dev_accuracy"], epochs
+
+
+def _loggers(folder: Path, run: str) -> list[Logger]:
+    """A CSV file and, where TensorBoard is installed, its log."""
+    loggers: list[Logger] = [CSVLogger(folder, "", run)]
+    if find_spec("tensorboard"):
+        loggers.append(TensorBoardLogger(folder, "", run))
+    return loggers
+
+
+class _Stop(EarlyStopping):
+    """Early stopping that has also stopped when what it ended is resumed, to be saved."""
+
+    def on_train_start(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
+        """Stop again."""
+        trainer.should_stop = self.wait_count >= self.patience
