@@ -63,7 +63,7 @@ clean:  ## remove .venv, caches and results
 	@echo "Installing into .venv; the first time, this takes a minute or two."
 	$(PYTHON) -m venv .venv
 	$(INSTALL) hatchling editables
-	$(INSTALL) --no-build-isolation --editable '.[dev,docs,serve]'
+	$(INSTALL) --no-build-isolation --editable '.[all,dev,docs]'
 	@touch $@
 
 # Numba keeps a compiled function until its own file changes, even when a function that it calls has changed.

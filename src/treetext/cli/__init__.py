@@ -5,15 +5,15 @@ from typing import Annotated
 import typer
 
 from treetext import __version__
-from treetext.cli._agree import agree
-from treetext.cli._analyse import analyse
-from treetext.cli._common import Commands, SetOption, note, refuse, show, stop, table
-from treetext.cli._data import data, recipes
-from treetext.cli._report import report
-from treetext.cli._serve import serve
-from treetext.cli._texts import parse, predict
-from treetext.cli._train import evaluate, train
-from treetext.cli._trees import trees
+from treetext.cli.agree import agree
+from treetext.cli.analyse import analyse
+from treetext.cli.common import Commands, SetOption, note, refuse, show, stop, table
+from treetext.cli.data import data, recipes
+from treetext.cli.report import report
+from treetext.cli.serve import serve
+from treetext.cli.texts import parse, predict
+from treetext.cli.train import evaluate, train
+from treetext.cli.trees import trees
 
 __all__ = ["Commands", "SetOption", "app", "note", "refuse", "show", "stop", "table"]
 

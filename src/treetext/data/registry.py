@@ -14,6 +14,7 @@ def subclasses(base: type, package: str) -> Iterator[Any]:
 
 
 def _below(cls: type) -> Iterator[type]:
+    each: type
     for each in cls.__subclasses__():
         yield each
         yield from _below(each)

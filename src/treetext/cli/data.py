@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from treetext.cli._common import DataOption, JsonOption, SetOption, load, note, progress, show, show_json
-from treetext.cli._common import table as new_table
+from treetext.cli.common import DataOption, JsonOption, SetOption, load, note, progress, show, show_json
+from treetext.cli.common import table as new_table
 
 
 def recipes(

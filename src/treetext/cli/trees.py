@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
-from treetext.cli._common import refuse
+from treetext.cli.common import refuse
 
 
 def trees(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetext.cli._common import (
+from treetext.cli.common import (
     DataOption,
     DataSetOption,
     JsonOption,
@@ -23,7 +23,7 @@ from treetext.cli._common import (
     show_json,
     stop,
 )
-from treetext.cli._common import table as new_table
+from treetext.cli.common import table as new_table
 
 if TYPE_CHECKING:
     from treetext.models import Model

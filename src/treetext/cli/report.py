@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treetext.cli._common import DataSetOption, ModelArgument, Split, load_data, note, progress, written
+from treetext.cli.common import DataSetOption, ModelArgument, Split, load_data, note, progress, written
 
 
 def report(

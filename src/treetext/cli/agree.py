@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from treetext.cli._common import JsonOption, ModelArgument, Split, note, progress, show_json, show_tables, written
+from treetext.cli.common import JsonOption, ModelArgument, Split, note, progress, show_json, show_tables, written
 
 
 def agree(

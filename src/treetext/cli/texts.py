@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetext.cli._common import MODEL, JsonOption, model_recipe, note, progress, refuse, show, show_json, written
-from treetext.cli._common import table as new_table
+from treetext.cli.common import MODEL, JsonOption, model_recipe, note, progress, refuse, show, show_json, written
+from treetext.cli.common import table as new_table
 
 if TYPE_CHECKING:
     from treetext.models import Model, Parsed, Prediction

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treetext.cli._common import (
+from treetext.cli.common import (
     DataSetOption,
     JsonOption,
     ModelArgument,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from treetext.cli._common import ModelArgument, note, refuse
+from treetext.cli.common import ModelArgument, note, refuse
 
 
 def serve(
