@@ -1,32 +1,24 @@
 """Small models with weights large enough that attention is far from even."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from treetext.text import Tokenizer, Vocabulary
 
-from treetext.models import DocumentClassifier, DocumentSettings, LevelSettings, PairClassifier, PairSettings
+from treetext.data import Tokenizer, Vocabulary
+from treetext.models import (
+    LevelSettings,
+    Model,
+    StructuredDocuments,
+    StructuredDocumentsSettings,
+    StructuredPairs,
+    StructuredPairsSettings,
+)
 
+M = TypeVar("M", bound=Model)
 WORDS = [
-    "the",
-    "a",
-    "dog",
-    "cat",
-    "film",
-    "plot",
-    "was",
-    "is",
-    "good",
-    "bad",
-    "very",
-    "not",
-    ".",
-    ",",
-    "and",
-    "it",
-    "i",
+    *("the", "a", "dog", "cat", "film", "plot", "was", "is", "good", "bad", "very", "not"),
+    *(".", ",", "and", "it", "i", "saw", "slept"),
 ]
-WORDS += ["saw", "slept"]
 SIZES: dict[str, int] = {"embedding": 6, "semantic": 4, "structure": 3, "hidden": 5}
 
 
@@ -36,25 +28,29 @@ def vocabulary() -> Vocabulary:
 
 def documents(
     words: dict[str, Any] | None = None, sentences: dict[str, Any] | None = None, grow: bool = True, **settings: Any
-) -> DocumentClassifier:
+) -> StructuredDocuments:
     levels = {"words": LevelSettings(**words or {}), "sentences": LevelSettings(**sentences or {})}
-    chosen = DocumentSettings(task="documents", **{**SIZES, **levels, **settings})
+    chosen = StructuredDocumentsSettings(**{**SIZES, **levels, **settings})
     torch.manual_seed(0)
-    model = DocumentClassifier(chosen, vocabulary(), ["bad", "good", "so-so"], prior=[0.2, 0.5, 0.3])
+    labels, prior = ["bad", "good", "so-so"], [0.2, 0.5, 0.3]
+    model = StructuredDocuments(chosen, labels, vocabulary=vocabulary(), prior=prior)
     return grown(model) if grow else model.eval()
 
 
-def pairs(attention: str = "nonprojective", grow: bool = True, **settings: Any) -> PairClassifier:
-    chosen = PairSettings(task="pairs", **{**SIZES, "words": LevelSettings(attention=attention), **settings})
+def pairs(attention: str = "nonprojective", grow: bool = True, **settings: Any) -> StructuredPairs:
+    chosen = StructuredPairsSettings(**{**SIZES, "words": LevelSettings(attention=attention), **settings})
     torch.manual_seed(0)
-    model = PairClassifier(chosen, vocabulary(), ["no", "yes"], Tokenizer("en"), prior=[0.6, 0.4])
+    model = StructuredPairs(chosen, ["no", "yes"], Tokenizer("en"), vocabulary=vocabulary(), prior=[0.6, 0.4])
     return grown(model) if grow else model.eval()
 
 
-def grown(model: Any) -> Any:
+def grown(model: M, scale: float = 0.8) -> M:
+    """The same model with random weights; the vector of the padding stays 0."""
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.copy_(0.8 * torch.randn(parameter.shape, generator=generator))
-        model.embedding.weight[0] = 0
+            parameter.copy_(scale * torch.randn(parameter.shape, generator=generator))
+        for part in model.modules():
+            if isinstance(part, torch.nn.Embedding) and part.padding_idx is not None:
+                part.weight[part.padding_idx] = 0
     return model.eval()
