@@ -40,9 +40,10 @@ class Training(Settings):
                 raise ValueError(f"expected some of {', '.join(OBJECTIVES)}, got {name!r}")
             if weight < 0:
                 raise ValueError(f"expected weights of 0 or more, got {weight} for {name}")
-        if not any(objectives.values()):
+        weights = {"cross_entropy": 1.0, **objectives}
+        if not any(weights.values()):
             raise ValueError("expected at least one weight above 0")
-        return {"cross_entropy": 1.0, **objectives}
+        return weights
 
 
 class Recipe(Settings):
@@ -131,8 +132,8 @@ def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
         if "vocabulary" in values:
             model["vocabulary"] = {**model.get("vocabulary", {}), **values.pop("vocabulary")}
     if isinstance(training, dict) and "entropy" in training:
-        weight = training.pop("entropy")
-        training["objectives"] = {**training.get("objectives", {}), **({"entropy": weight} if weight else {})}
+        if weight := training.pop("entropy"):
+            training["objectives"] = {**training.get("objectives", {}), "entropy": weight}
     if isinstance(data, dict) and "hidden_trees" in data and "subset" in data:  # all formats had the options of all
         own = find_reader(data.get("format")).options()
         for name in ("text", "second", "label", "delimiter", "quoting", "subset", "hidden_trees"):

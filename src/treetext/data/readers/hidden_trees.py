@@ -86,7 +86,7 @@ class HiddenTrees(Settings):
 
     def vocabulary(self) -> list[str]:
         """All word forms of the language, in alphabetical order."""
-        return sorted(_Lexicon(self).forms())
+        return sorted(Lexicon(self).forms())
 
 
 class HiddenTreesReader(Reader):
@@ -117,7 +117,7 @@ def generate(spec: HiddenTrees) -> Iterator[Split]:
 
     Each split has its own random stream, so the test set stays the same when the training set grows.
     """
-    lexicon, seen = _Lexicon(spec), set[bytes]()
+    lexicon, seen = Lexicon(spec), set[bytes]()
     for split, wanted in (("test", spec.test), ("dev", spec.dev), ("train", spec.train)):
         rng = Random(f"{spec.seed} {split}")
         labels: list[int] = []
@@ -153,7 +153,7 @@ class _Sentence(NamedTuple):
     """The meaning of its subject."""
 
 
-def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -> _Document:
+def _document(spec: HiddenTrees, lexicon: "Lexicon", label: int, rng: Random) -> _Document:
     size, nouns = rng.randint(*spec.sentences), 2 * spec.clauses
     # All properties are as frequent as can be, and the label has no say in which are left over.
     cycle = rng.sample(range(spec.classes), spec.classes)
@@ -180,7 +180,7 @@ def _document(spec: HiddenTrees, lexicon: "_Lexicon", label: int, rng: Random) -
 
 def _sentences(
     spec: HiddenTrees,
-    lexicon: "_Lexicon",
+    lexicon: "Lexicon",
     heads: list[int],
     topics: list[int],
     properties: list[int],
@@ -232,7 +232,7 @@ def _sentence_tree(size: int, height: int, rng: Random) -> list[int]:
 
 def _sentence(
     spec: HiddenTrees,
-    lexicon: "_Lexicon",
+    lexicon: "Lexicon",
     properties: list[int],
     topic: int,
     answered: int | None,
@@ -312,7 +312,7 @@ def _reordered(heads: Sequence[int], order: Sequence[int]) -> list[int]:
     return [place.get(heads[node], ROOT) for node in order]
 
 
-class _Lexicon:
+class Lexicon:
     """The stems of the language. All have five letters, so that the rest of a word is its ending."""
 
     def __init__(self, spec: HiddenTrees) -> None:
