@@ -1,4 +1,4 @@
-"""Arguments of the tree functions: checked once, at the door, with errors that say which one and where."""
+"""Checks of arguments, with errors that name the argument and the batch element."""
 
 import math
 from functools import lru_cache
@@ -46,7 +46,7 @@ def check_scores(
     batch_shape, n = arcs.shape[:-2], arcs.shape[-1]
     flat_lengths = _check_lengths(lengths, batch_shape, n, arcs.device)
     flat_arcs, flat_roots = shaped(arcs, (flat_lengths.numel(), n, n)), shaped(roots, (flat_lengths.numel(), n))
-    # The sums tell that all is well nearly always; -inf (a forbidden arc) is welcome but hides NaN and +inf.
+    # A finite sum proves that all scores are finite. -inf (a forbidden arc) is allowed, but hides NaN and +inf.
     values = flat_arcs.detach(), flat_roots.detach()
     if not math.isfinite(values[0].sum().item() + values[1].sum().item()):
         _check_values(*values, flat_lengths, batch_shape, names)
@@ -63,7 +63,7 @@ def _check_lengths(lengths: Tensor | None, batch_shape: torch.Size, n: int, devi
         raise ValueError(f"lengths: expected shape {tuple(batch_shape)}, got {tuple(lengths.shape)}")
     if lengths.device != device:
         raise ValueError(f"lengths: expected a tensor on {device} as the scores are, got {lengths.device}")
-    flat = lengths.reshape(-1).to(torch.int64, copy=True).contiguous()  # ours, whatever becomes of the caller's
+    flat = lengths.reshape(-1).to(torch.int64, copy=True).contiguous()  # a copy: the caller may change the original
     if flat.numel() and not (int(flat.min()) >= 1 and int(flat.max()) <= n):
         bad = int(((flat < 1) | (flat > n)).nonzero()[0])
         raise ValueError(f"lengths: {element(bad, batch_shape)} is {int(flat[bad])}, expected 1 to {n}")

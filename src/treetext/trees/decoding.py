@@ -73,7 +73,7 @@ def eisner(
 ) -> Int[Tensor, "B n"]:
     """The heads of the best projective tree of each problem; a row of PAD where there is no tree.
 
-    Of equally good trees, it is always the same one that is found. The work is done in float64 on the CPU:
+    Ties are always broken in the same way. The work is done in float64 on the CPU:
     tensors on another device are copied there, and the heads are copied back.
     """
     scores = with_root(arcs, roots).cpu()

@@ -43,9 +43,9 @@ class TreeDistribution(ABC):
     ``roots[..., i]`` that of i being a root; ``lengths`` says how many of the n nodes are real (all, if not given).
     A score of -inf forbids an arc or a root. ``single_root=False`` allows trees with several roots.
 
-    Scores may be large (in the thousands) and at odds with each other: marginals are right to about the last digit of
-    float32, and a problem gives the same bits alone as padded in any batch (on the CPU). What is past the length is
-    0, in heads ``PAD`` (-2); the head of a root is ``ROOT`` (-1).
+    Scores may be large (in the thousands) and may conflict: marginals are right to about the last digit of
+    float32, and a problem gives the same bits alone as padded in any batch (on the CPU). Results past the length are
+    0, heads there are ``PAD`` (-2); the head of a root is ``ROOT`` (-1).
 
     ``log_partition``, ``marginals``, ``log_prob``, ``entropy``, ``cross_entropy`` and ``kl`` have gradients with
     respect to both scores. Trees (``mode``, ``mbr``, ``sample``, ``top``) are found on the CPU: the scores of
@@ -261,7 +261,7 @@ def infer_together(distributions: "Sequence[TreeDistribution]") -> None:
 class NonProjectiveTrees(TreeDistribution):
     """The distribution over all dependency trees, whether their arcs cross or not.
 
-    Marginals by the Matrix-Tree theorem (Koo et al. 2007) without its numerical troubles.
+    Marginals by the Matrix-Tree theorem (Koo et al. 2007), made numerically stable.
 
     >>> arcs, roots = torch.zeros(3, 3), torch.tensor([0.0, 0.0, 1.0])
     >>> NonProjectiveTrees(arcs, roots).marginals.roots

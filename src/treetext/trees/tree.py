@@ -31,8 +31,8 @@ class Array(Protocol):
 class Tree:
     """A dependency tree over the nodes 0 to n - 1, or a forest, if it has several roots.
 
-    ``heads[j]`` is the parent of node j, and ``ROOT`` (-1) if j is a root. A tree is checked when it is made,
-    so every ``Tree`` is one: no cycles, and at least one root. Nodes are counted from 0, in messages too.
+    ``heads[j]`` is the parent of node j, and ``ROOT`` (-1) if j is a root. A tree is checked when it is made:
+    it has no cycles and at least one root. Nodes are counted from 0, in messages too.
 
     >>> tree = Tree.from_heads([1, -1, 1])
     >>> tree.root, tree.height, tree.projective

@@ -1,4 +1,4 @@
-"""What `_inside_outside` does, in tensor operations for any device: one step for all items of the same width.
+"""What `inside_outside` does, in tensor operations for any device: one step for all items of the same width.
 
 The marginals are the gradient of the log partition function; autograd finds them and their derivatives. This
 takes O(n³) memory.
@@ -60,7 +60,7 @@ def _has_tree(log_z: Tensor, problems: _Problems) -> Tensor:
 
 
 def _log_partition(problems: _Problems, lengths: Tensor, single_root: bool) -> Tensor:
-    """The recursions of `_inside_outside`, for all items of one width at a time.
+    """The recursions of `inside_outside`, for all items of one width at a time.
 
     Complete and incomplete items lie in [b, place, width], ordered by where they start or by where they end.
     """

@@ -1,4 +1,4 @@
-"""Marginals of non-projective trees by the Matrix-Tree theorem: CPU kernels, fast, and aware of what they lose.
+"""Marginals of non-projective trees by the Matrix-Tree theorem: fast CPU kernels that detect their loss of digits.
 
 The Laplacian of the weights is inverted by elimination (Koo, Globerson, Carreras and Collins 2007; McDonald and Satta
 2007; Smith and Smith 2007). Every number up to here is a sum of products of weights and right to nearly all digits,
@@ -6,8 +6,8 @@ but then
 
     P(i is the head of j) = W[i, j] (B[j, j] - B[j, i] + (u[i] - u[j]) y[j])
 
-subtracts, and what it loses is known: B[j, j] + u[j] y[j] says how much larger the terms are than their difference.
-Where that is too much, the problem is left to leave-one-out elimination.
+subtracts. B[j, j] + u[j] y[j] bounds the terms, and so the loss of digits. If the loss is too large, leave-one-out
+elimination does the problem instead. `workspaces` has a picture of where the matrices lie.
 
 With many roots, B is the inverse of the Laplacian, u = 1, and y[j] = B[j, j]. With a single root, B is the inverse of
 the Laplacian less the row and column of node 0 (whose rows and columns in B are 0), u[i] is the weight of all ways

@@ -1,8 +1,8 @@
 """Eight float64 numbers as one value inside numba functions: SIMD lanes, for kernels that do eight problems at once.
 
 `load`, `store` and `splat` make and unmake such values; `+ - * /`, `larger` and `if_at_least` work on them lane by lane
-(the last two on plain floats as well). Numba cannot be brought to vectorise these loops by itself (it must
-assume that rows of one workspace overlap), so the vectors are spelled out. All lanes always go through the same
+(the last two on plain floats as well). Numba does not vectorise these loops by itself, because it must
+assume that rows of one workspace overlap, so the vectors are explicit. All lanes always run the same
 instructions: the result in a lane does not depend on its neighbours.
 """
 

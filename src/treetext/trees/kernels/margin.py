@@ -108,7 +108,7 @@ def _least_gap(best: Items) -> float:
     that there is below it.
     """
     words = len(best.complete) - 1
-    waiting = np.empty((words, 2), np.int64)  # complete items of the best tree; see `_walk_down` of `_eisner`
+    waiting = np.empty((words, 2), np.int64)  # complete items of the best tree; see `_walk_down` of `eisner`
     waiting[0] = 0, words
     count, least = 1, np.inf
     while count > 0:

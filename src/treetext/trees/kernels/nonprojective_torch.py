@@ -1,6 +1,6 @@
 """Non-projective marginals in torch operations alone, for devices other than the CPU.
 
-Leave-one-out elimination in logarithms (see `_leave_one_out` for the mathematics), all problems and all blocks of a
+Leave-one-out elimination in logarithms (see `leave_one_out` for the mathematics), all problems and all blocks of a
 level at once: n steps in all, each an operation on the whole batch. The number of nodes is made a power of two by
 nodes that hang on the root alone, at no cost. Matrices have a row for the root, then one for each node, and a column
 for each node.

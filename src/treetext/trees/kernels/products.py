@@ -1,4 +1,4 @@
-"""Sums and products in workspaces: what elimination consists of."""
+"""Sums and products in workspaces: the steps of elimination."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from treetext.trees.kernels.compile import kernel, overload
 from treetext.trees.kernels.lanes import LANES, load, splat, store
 from treetext.trees.kernels.workspaces import Lanes, Logs, constant, kind_of, read, width, write
 
-# Each function is defined for all kinds of workspace by an overload below; its Python body only says what it does.
+# An overload below defines each function for all kinds of workspace; its Python body only documents it.
 
 
 def divide_by_sum(
@@ -17,7 +17,7 @@ def divide_by_sum(
 ) -> None:
     """Divide numbers first, first + step, … by the sum of those from `start` to `stop`, left at `node` in `sums`.
 
-    In lanes where `node` is padding, the sum is taken for 1.
+    In lanes where `node` is padding, the sum is set to 1.
     """
 
 

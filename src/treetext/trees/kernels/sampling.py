@@ -1,7 +1,7 @@
 """Exact samples of non-projective trees.
 
 Node by node, each with all heads chosen before it given. The head of node j is i with a probability in proportion to
-W[i, j] U[i, j] (see `_leave_one_out`). Given that head, j and all that hangs on it belong to the component of i: its
+W[i, j] U[i, j] (see `leave_one_out`). Given that head, j and all that hangs on it belong to the component of i: its
 weights as a head are added to those of that component, and j is done with. So each step has a node less to eliminate.
 This takes O(n⁴) time for a tree but, unlike a random walk (Wilson 1996), never longer, however much two nodes attract
 each other.

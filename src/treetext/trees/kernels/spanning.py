@@ -102,7 +102,7 @@ def contracted(incoming: NDArray[np.float64], single_root: bool) -> Contracted:
     walk meets itself, contract the cycle into a new node, and walk on from there. A walk is over when it
     comes to the root, or to where an earlier walk has been.
 
-    A single root is had by taking the root for a head only where nothing else is allowed. This is what a
+    For a single root, a node takes the root as its head only if nothing else is allowed. This is what a
     large penalty on root scores does (Stanojević and Cohen 2021), without its loss of precision: no arc from
     the root is ever in a cycle, so the penalty would never be subtracted from anything.
     """

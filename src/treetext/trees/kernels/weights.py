@@ -1,4 +1,4 @@
-"""Scores into a workspace as weights, and marginals out of it: what both ways to compute marginals share.
+"""Scores into a workspace as weights, and marginals out of it, for `inverse` and `leave_one_out`.
 
 A matrix in a workspace has a row for the root and then one for each node, and a column for each node.
 """
@@ -33,9 +33,9 @@ def enter(
     """Write the weights of some problems side by side, each column, and the root's row, divided by its best weight.
 
     `log_scale` is the logarithm of all that was divided by, or NaN where floats do not hold the range of the weights.
-    `floor` is a bound below which log Z only falls where there is no tree. With `priced` logarithms, a single root is
-    had by many roots at a price that a second one cannot pay: for problems where that root may be out of reach of some
-    node, but the price costs digits.
+    `floor` is a lower bound of log Z: log Z is below it only if there is no tree. With `priced` logarithms, a
+    penalty on roots enforces a single root among many. It also works if some node cannot be reached from that root, but
+    the penalty costs digits.
     """
     w, x = width(work), work.value
     _interleave(x, w, n, problems, sizes, arcs, roots, -np.inf)

@@ -1,13 +1,37 @@
 """Three kinds of workspace for tree problems, and the few operations on them that the algorithms are made of.
 
-A workspace is a long vector of numbers and beside it, unless that is empty, the derivative of each along some
-direction. Positions and steps count numbers.
+A workspace is a long vector of numbers, and a second vector, possibly empty, of their derivatives along a direction.
+Positions and steps count numbers.
 
 | kind | a number is | for |
 |---|---|---|
 | `Lanes` | eight float64, one for each of eight problems | small problems, eight at a time |
 | `Rows` | one float64 | large problems, SIMD along rows |
 | `Logs` | one float64, its logarithm (and the derivative is that of the logarithm) | any range of scores |
+
+In memory, number k of `Lanes` is eight floats, one for each problem a to h; of `Rows` and `Logs`, it is one float:
+
+    Lanes   | a0 b0 c0 d0 e0 f0 g0 h0 | a1 b1 c1 d1 e1 f1 g1 h1 | a2 …     number k at value[8 k : 8 k + 8]
+    Rows    | x0 | x1 | x2 …                                               number k at value[k]
+
+A matrix has n + 1 rows (the root, then each node as a head) of n columns (each node as a dependent), row by row:
+
+              column 0 … n - 1
+    row 0     root → j            number j
+    row i + 1 i → j               number (i + 1) n + j
+
+Each algorithm puts its matrices one after the other, M = (n + 1) n numbers each:
+
+    inverse, value         | weights | inverse B, u in row 0 | marginals | panel columns  | panel rows     | y |
+                           0         M                       2M          3M               3M + 8 (n+1)     3M + 8 (2n+1)
+    inverse, tangent       | weights'| B K                   | marginals'| B K B          | y' |
+                           0         M                       2M          3M               4M
+    leave_one_out (both)   | weights | U, then marginals     | blocks of n, n / 2, n / 4 … nodes, each a matrix |
+                           0         M                       2M
+    sampling, value        | weights | U                     | copy to eliminate | weights of the whole problem |
+                           0         m (m + 1)               2 m (m + 1)         3M
+
+(in sampling, the first three are matrices of the m nodes that still have no head).
 """
 
 from typing import Any, NamedTuple
@@ -52,7 +76,7 @@ def with_tangents(work: Any, size: int) -> Any:
 
 
 def release(array: Any) -> None:
-    """Give an array of a workspace that nobody uses any more to those that will be made."""
+    """Keep an array that is no longer used for a later workspace."""
     spare = _spare.setdefault(array.size, [])
     if 0 < array.size <= LARGEST_SPARE and len(spare) < 4:
         spare.append(array)
@@ -73,7 +97,7 @@ def _floats(kind: Any, size: int) -> Any:
         return array[start : start + count]
 
 
-# What follows is defined for each kind by an overload below; the Python bodies only say what that is.
+# An overload below defines each of these functions for each kind; the Python bodies only document them.
 
 
 def width(work: Any) -> int:
