@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26  # of a curve
+WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26  # pixels of a curve; labels left of it may take more
 STEP = 38  # height of a row
 OUTLINES = (
     "M -4 -4 H 4 V 4 H -4 Z", "M 0 -5.5 L 5 4 H -5 Z", "M 0 5.5 L 5 -4 H -5 Z", "M 0 -6 L 5 0 L 0 6 L -5 0 Z",
@@ -27,18 +27,21 @@ def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int,
     low, high = low - margin, high + margin
     first, last = min(epochs), max(epochs)
 
+    ticks = dict.fromkeys([low + margin, (low + high) / 2, high - margin])
+    digits = max(0, 1 - math.floor(math.log10(high - low)))
+    labels = {value: f"{value:.{digits}f}{unit}" for value in ticks}
+    left = max(LEFT, 10 + 7 * max(map(len, labels.values())))
+
     def x(epoch: int) -> float:
-        return LEFT + 12 + (WIDTH - LEFT - 30) * (epoch - first) / max(1, last - first)
+        return left + 12 + (WIDTH - left - 30) * (epoch - first) / max(1, last - first)
 
     def y(value: float) -> float:
         return 10 + (HEIGHT - FOOT - 20) * (high - value) / (high - low)
 
-    ticks = [low + margin, (low + high) / 2, high - margin]
-    digits = max(0, 1 - math.floor(math.log10(high - low)))
     lines = [
-        f'<path class="axis" d="M {LEFT} {y(value):.1f} H {WIDTH - 8}"/>'
-        f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.{digits}f}{unit}</text>'
-        for value in dict.fromkeys(ticks)
+        f'<path class="axis" d="M {left} {y(value):.1f} H {WIDTH - 8}"/>'
+        f'<text x="{left - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{label}</text>'
+        for value, label in labels.items()
     ]
     every = -(-len(epochs) // 10)
     lines += [
