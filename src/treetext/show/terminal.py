@@ -106,7 +106,7 @@ def head_shares(tree: Tree, weights: Weights | None) -> list[float] | None:
 
 
 def _parts(table: Table, width: int | None) -> Iterator[RichTable]:
-    """The table or, where it is wider than `width`, some of its columns at a time."""
+    """The table or, if it is wider than `width`, groups of its columns."""
     cells = [table.columns, *([_text(value) for value in row] for row in table.rows)]
     # Only headers may go on in the next line.
     widths = [max(map(len, [*header.split(), *column])) for header, *column in zip(*cells, strict=True)]
