@@ -29,7 +29,7 @@ def test_parts_of_it(model, tmp_path):
     invoke("report", model, "--out", out, "--documents", 7, "--split", "train", "--no-statistics")
     page = out.read_text()
     assert len(data(page)["documents"]) == 7
-    assert "7 of the 60 texts, drawn by chance." in page
+    assert "7 of the 60 texts, drawn at random." in page
     assert "Trees of words" not in page
 
 

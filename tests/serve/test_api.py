@@ -140,7 +140,7 @@ def test_a_model_that_does_not_run_is_not_healthy(caplog):
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(run())
-    assert "the model does not run" in caplog.text
+    assert "the model cannot run" in caplog.text
 
 
 @pytest.mark.parametrize("path", ["/v1", "/v1/predict/", "/docs", "/redoc", "/v1/predict\u0000"])
@@ -150,7 +150,7 @@ def test_unknown_paths(path, document_model):
 
 def test_wrong_methods(document_model):
     answer = one(document_model, "GET", "/v1/predict")
-    assert problem(answer, 405)["detail"] == "not by GET; expected POST"
+    assert problem(answer, 405)["detail"] == "method GET is not allowed; expected POST"
     assert answer.headers["allow"] == "POST"
     problem(one(document_model, "DELETE", "/v1/model"), 405)
 

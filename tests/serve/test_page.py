@@ -169,7 +169,7 @@ def test_markup_is_only_text(page):
 
 def test_a_text_without_words(page):
     show(page, " \n ")
-    assert page.inner_text("#trees") == "Without words, the most frequent label is the best guess."
+    assert page.inner_text("#trees") == "This text has no words: the model predicts the most frequent class."
     assert page.inner_text("#label") == "good 50.0%"
 
 

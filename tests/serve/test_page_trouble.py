@@ -17,7 +17,7 @@ def test_too_long_and_too_large(page):
     page.fill("textarea", "a film. " * 2000)
     page.click("#submit")
     problem = page.locator("#problem")
-    expect(problem).to_have_text("The server does not take this text.6000 words; expected at most 5000")
+    expect(problem).to_have_text("The server does not accept this text.6000 words; expected at most 5000")
     assert page.get_attribute("textarea", "aria-invalid") == "true"
     page.fill("textarea", "a film. " * 7000)
     page.click("#submit")
@@ -116,7 +116,7 @@ def test_a_busy_server_and_one_that_is_too_slow(document_model, browser):
         page.wait_for_timeout(300)
         page.fill("textarea", TEXT)
         page.click("#submit")
-        expect(page.locator("#problem")).to_contain_text("The server is busy. This page asks again by itself.")
+        expect(page.locator("#problem")).to_contain_text("The server is busy. This page tries again by itself.")
         page.wait_for_selector(SHOWN)
         assert page.inner_text("#problem") == ""
         assert all("503" in line for line in page.problems)
@@ -127,6 +127,6 @@ def test_a_busy_server_and_one_that_is_too_slow(document_model, browser):
         page.fill("textarea", TEXT)
         page.click("#submit")
         expect(page.locator("#problem")).to_have_text(
-            "The server gave up. A shorter text may do.no answer within 0.2 seconds"
+            "The server took too long. A shorter text may work.no answer within 0.2 seconds"
         )
         page.problems.clear()

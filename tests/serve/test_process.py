@@ -42,7 +42,7 @@ def test_sigterm_answers_all_that_was_accepted(directory):
         asyncio.run(run(server))
         _, said = server.process.communicate(timeout=60)
     assert server.process.returncode == 0
-    assert said == f"Stopped: {server.answered} requests answered, 0 given up by their clients\n"
+    assert said == f"Stopped: {server.answered} requests answered, 0 abandoned by their clients\n"
     assert {answer.status for *_, answer in answers} == {200}
     assert all(len(answer.json()["parsed"]) == 1 for *_, answer in answers)
     waiting = [sent for _, sent, received, _ in answers if sent < server.told < received]
@@ -80,7 +80,7 @@ def test_a_client_that_hangs_up_frees_its_place(directory):
     with Server(directory, "--window", 2000, "--queue", 3, "--texts", 3) as server:
         before, after = asyncio.run(run(server))
         assert (before.status, after.status) == (503, 200)
-        assert server.stop() == f"Stopped: {server.answered} requests answered, 1 given up by their clients\n"
+        assert server.stop() == f"Stopped: {server.answered} requests answered, 1 abandoned by their clients\n"
 
 
 def test_ctrl_c_stops_it(directory):

@@ -69,7 +69,7 @@ def test_filters(page, made):
     assert (listed(tree="projective"), listed(tree="crossing")) == (kinds.count(True), kinds.count(False))
     assert listed(tree="", text="NUMBER 7") == 1
     assert listed(text="no such thing") == 0
-    assert page.inner_text("#nothing") == "No document is like that."
+    assert page.inner_text("#nothing") == "No document matches."
 
 
 def test_the_next_document_is_one_that_passes_the_filters(page, made):
@@ -162,7 +162,7 @@ def test_gold_trees_and_tables(page):
     opened(page, 1)
     assert page.locator("#document .beside .gold:not(.root)").count() == 2
     assert page.locator("#document section.sentence .gold").count() == 9 + 3 + 5
-    assert "heads as in the gold tree" in page.inner_text("#document .remark")
+    assert "heads agree with the gold tree" in page.inner_text("#document .remark")
     page.click("#document section.sentence summary")
     wait(page, "document.querySelector('#document section.sentence table')")
     assert page.locator("#document section.sentence:nth-of-type(1) tbody tr").count() == 9
@@ -209,7 +209,7 @@ def test_shapes_are_told_as_in_python(page):
 def test_a_text_without_words(page):
     page.click("#list tr:nth-child(2) button")
     opened(page, 2)
-    assert "A text without words" in page.inner_text("#document")
+    assert "This text has no words" in page.inner_text("#document")
 
 
 def test_the_page_ends_with_what_is_on_it(page):

@@ -163,8 +163,8 @@ def test_five_hundred_documents_stay_below_five_megabytes():
     assert len(page.encode()) < 5_000_000
     shown = len(embedded(page)["documents"])
     assert 1000 < shown < 3000
-    assert f"{shown:,} of the 3,000 texts, drawn by chance, as many as this file has room for." in page
-    assert "of each word only the likeliest head has its marginal here" in page
+    assert f"{shown:,} of the 3,000 texts, drawn at random, as many as fit in this file." in page
+    assert "each word has marginals only of its likeliest head." in page
 
 
 def test_the_list_is_of_those_that_have_room():

@@ -158,5 +158,5 @@ def test_large_trees():
 def test_refusals():
     with pytest.raises(ValueError, match="expected 4 texts, one for each node, got 1"):
         document_svg(["a"], TREE)
-    with pytest.raises(ValueError, match=r"weights: expected those of 2 nodes, got arcs of shape \(4, 4\)"):
+    with pytest.raises(ValueError, match=r"weights: expected arcs of shape \(2, 2\), got \(4, 4\)"):
         heat_map(WEIGHTS, ["a", "b"])

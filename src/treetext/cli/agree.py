@@ -12,31 +12,32 @@ from treetext.cli.common import JsonOption, ModelArgument, Split, note, progress
 
 def agree(
     model: ModelArgument,
-    treebank: Annotated[str, typer.Argument(help="A file, a directory or an archive with trees to compare with.")],
+    treebank: Annotated[str, typer.Argument(help="Trees to compare with: a file, a directory or an archive.")],
     kind: Annotated[
-        str | None, typer.Option("--format", help="What TREEBANK is; unless told, what its files seem to be.")
+        str | None, typer.Option("--format", help="Format, as `treetext data` lists them (default: by its files).")
     ] = None,
-    split: Annotated[Split, typer.Option(help="Of a directory of train, dev and test files.")] = Split.TEST,
+    split: Annotated[Split, typer.Option(help="Part of a directory of train, dev and test files.")] = Split.TEST,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL", help="Another model, as of another seed, to compare with, too; repeatable."),
+        typer.Option(metavar="MODEL", help="Another model, such as one of another seed, to compare with; repeatable."),
     ] = None,
     punctuation: Annotated[
-        bool, typer.Option("--punctuation/--no-punctuation", help="Whether heads of punctuation count.")
+        bool, typer.Option("--punctuation/--no-punctuation", help="Whether to count heads of punctuation.")
     ] = True,
     resamples: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Of the bootstrap, for confidence intervals.")
+        int, typer.Option(min=0, metavar="N", help="Bootstrap samples for confidence intervals.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of random trees and of all that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random trees and bootstrap samples.")] = 0,
     as_json: JsonOption = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write each tree beside its reference: a line of JSON.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write each tree and its reference to this file as a line of JSON."),
     ] = None,
 ) -> None:
     """Compare a model's trees with those of a treebank.
 
-    conllu: trees of words, as of Universal Dependencies. snli: the parses in the files of SNLI, by head rules. gum:
-    trees of words and, from discourse relations, of sentences. The words are those of the treebank.
+    A treebank has trees over words (Universal Dependencies, SNLI's parses) or also over sentences (GUM's discourse
+    trees). The model gets the treebank's own words.
     """
     from treetext.data import read_treebank
     from treetext.evaluation import agreement

@@ -28,30 +28,36 @@ if TYPE_CHECKING:
 def analyse(
     model: ModelArgument,
     data: Annotated[
-        str | None, typer.Argument(help="Texts: a file, a directory or an archive; the model's own unless told.")
+        str | None, typer.Argument(help="Texts: a file, a directory or an archive (default: the model's own data).")
     ] = None,
     split: Annotated[
-        Split | None, typer.Option(help="Which part of the data: test unless told; of a file by DATA, all of it.")
+        Split | None, typer.Option(help="Part of the data (default: test, or all of a file given as DATA).")
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL", help="Another model, as of another seed, to compare the trees with; repeatable."),
+        typer.Option(
+            metavar="MODEL", help="Another model, such as one of another seed, to compare trees with; repeatable."
+        ),
     ] = None,
     ablation: Annotated[
-        bool, typer.Option("--ablation/--no-ablation", help="Whether to label the texts with other marginals, too.")
+        bool, typer.Option("--ablation/--no-ablation", help="Also label the texts with other marginals.")
     ] = True,
     resamples: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Of the bootstrap, for confidence intervals.")
+        int, typer.Option(min=0, metavar="N", help="Bootstrap samples for confidence intervals.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of random trees and of all that is drawn.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of random trees, shuffling and bootstrap samples.")
+    ] = 0,
     settings: DataSetOption = None,
     as_json: JsonOption = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write all figures there, as JSON.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write all figures to this file as JSON.")
+    ] = None,
 ) -> None:
-    """Judge the trees that a model induces.
+    """Analyse the trees that a model induces.
 
-    Statistics of their shapes beside those of the untrained model, of random trees, chains and stars; agreement with
-    gold trees where these are known, and with other models; and labels with other marginals in the place of its own.
+    Prints statistics of their shapes, beside those of the untrained model, random trees, chains and stars; agreement
+    with gold trees, if known, and with other models; and the accuracy with other marginals in place of the model's own.
     """
     from treetext.data import open_corpus
     from treetext.evaluation import analyse as analyse_trees
@@ -85,7 +91,7 @@ def analyse(
 
 
 def _summary(analysis: "Analysis") -> str:
-    """What was looked at, in a line."""
+    """The data and the accuracy in one line."""
     parts = [f"{analysis.data}, {analysis.split}: {analysis.documents:,} texts"]
     if analysis.without_trees:
         parts.append(f"{analysis.without_trees:,} without words")

@@ -1,4 +1,4 @@
-"""`treetext report`: a page to look at a model's scores and trees."""
+"""`treetext report`: a page with a model's scores and trees."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,28 +11,31 @@ from treetext.cli.common import DataSetOption, ModelArgument, Split, load_data, 
 def report(
     model: ModelArgument,
     data: Annotated[
-        str | None, typer.Argument(help="Labelled texts: a file, a directory or an archive; unless told, its own.")
+        str | None,
+        typer.Argument(help="Labelled texts: a file, a directory or an archive (default: the model's own data)."),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = Path("report.html"),
     split: Annotated[
-        Split | None, typer.Option(help="Which part of the data: test unless told; of a file by DATA, all of it.")
+        Split | None, typer.Option(help="Part of the data (default: test, or all of a file given as DATA).")
     ] = None,
-    most: Annotated[
-        int, typer.Option("--documents", min=1, metavar="N", help="How many documents to show, at most.")
-    ] = 500,
+    most: Annotated[int, typer.Option("--documents", min=1, metavar="N", help="Most documents to show.")] = 500,
     statistics: Annotated[
-        bool, typer.Option("--statistics/--no-statistics", help="With those of `treetext analyse`, which take longer.")
+        bool,
+        typer.Option(
+            "--statistics/--no-statistics",
+            help="Whether to add the statistics of `treetext analyse`, which take longer.",
+        ),
     ] = True,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL", help="Another for the statistics, called model 2 and so on; repeatable."),
+        typer.Option(metavar="MODEL", help="Another model for the statistics, called model 2 and so on; repeatable."),
     ] = None,
     settings: DataSetOption = None,
 ) -> None:
     """Write a page with scores and trees.
 
-    It is one HTML file that needs no network: scores, learning curves, statistics of the trees, and the documents, each
-    with its trees.
+    The page is one HTML file that needs no network. It has scores, learning curves, statistics of the trees, and
+    documents with their trees.
     """
     from treetext.data import open_corpus
     from treetext.evaluation import analyse
@@ -40,7 +43,7 @@ def report(
     from treetext.show import analysis_tables
     from treetext.show import report as page
 
-    # Under names without the folders of this machine: a report may go to others.
+    # Names without the folders of this machine, since reports are shared.
     loaded, others = load_model(model), {f"model {i}": load_model(each) for i, each in enumerate(models or [], start=2)}
     found, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
     with progress() as bars, written(out) as stream:

@@ -9,20 +9,22 @@ from treetext.cli.common import ModelArgument, note, refuse
 
 def serve(
     model: ModelArgument,
-    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8000,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Texts to run together, at most.")] = 64,
-    window: Annotated[float, typer.Option(min=0, metavar="MS", help="How long a text waits for others.")] = 2,
-    queue: Annotated[int, typer.Option(min=1, metavar="N", help="Texts that may wait; more are refused.")] = 512,
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="When to give a request up.")] = 30,
-    texts: Annotated[int, typer.Option(min=1, metavar="N", help="Texts in a request, at most.")] = 64,
-    words: Annotated[int, typer.Option(min=1, metavar="N", help="Words in a text, at most.")] = 5000,
-    size: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Of the body of a request, at most.")] = 1 << 20,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free port.")] = 8000,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Most texts in a batch.")] = 64,
+    window: Annotated[
+        float, typer.Option(min=0, metavar="MS", help="How long a text waits for others to join its batch.")
+    ] = 2,
+    queue: Annotated[int, typer.Option(min=1, metavar="N", help="Most waiting texts; more are refused.")] = 512,
+    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit for a request.")] = 30,
+    texts: Annotated[int, typer.Option(min=1, metavar="N", help="Most texts in a request.")] = 64,
+    words: Annotated[int, typer.Option(min=1, metavar="N", help="Most words in a text.")] = 5000,
+    size: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Largest body of a request.")] = 1 << 20,
 ) -> None:
-    """Answer requests over HTTP, and show a page to play with trees.
+    """Serve a model over HTTP, with a web page that shows trees.
 
     POST /v1/predict and /v1/parse take {"texts": ["…"]} or, for a model of pairs, {"pairs": [["…", "…"]]};
-    /openapi.json describes all of it. SIGTERM and Ctrl-C end it once all requests that were accepted are answered.
+    see /openapi.json. SIGTERM and Ctrl-C stop the server once all accepted requests are answered.
     """
     try:
         from treetext.serve import Limits
@@ -30,7 +32,7 @@ def serve(
     except ModuleNotFoundError as error:
         refuse(f"{error.name} is not installed; expected pip install 'treetext[serve]'")
     if queue < texts:
-        refuse(f"--queue {queue}: expected {texts} or more, as a request may have so many texts (--texts)")
+        refuse(f"--queue {queue}: expected {texts} or more, since a request may have {texts} texts (--texts)")
     limits = Limits(
         bytes=size,
         texts=texts,

@@ -14,8 +14,10 @@ from treetext.cli.common import refuse
 
 
 def trees(
-    file: Annotated[Path, typer.Argument(help="A JSON or JSON Lines file; - is standard input.")] = Path("-"),
-    projective: Annotated[bool, typer.Option("--projective", help="Only trees without crossings.")] = False,
+    file: Annotated[Path, typer.Argument(help="A JSON or JSON Lines file; - for standard input.")] = Path("-"),
+    projective: Annotated[
+        bool, typer.Option("--projective", help="Only projective trees: without crossing arcs.")
+    ] = False,
     multi_root: Annotated[bool, typer.Option("--multi-root", help="Allow several roots.")] = False,
     top: Annotated[int, typer.Option(min=1, metavar="K", help="How many of the best trees to show.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each sentence.")] = False,
@@ -23,7 +25,8 @@ def trees(
     """Show the best trees, the marginals and the entropy of scored sentences.
 
     A sentence is an object {"arcs": [[...]], "roots": [...], "words": [...]}. arcs[i][j] is the score of word
-    i as the parent of word j, roots[i] that of word i as the root; -Infinity forbids it. "words" is optional.
+    i as the parent of word j, roots[i] the score of word i as the root; -Infinity forbids an arc or a root. "words" is
+    optional.
     """
     for where, sentence in _read(file):
         try:
@@ -43,7 +46,7 @@ class _Sentence(NamedTuple):
 
 
 def _result(sentence: _Sentence, projective: bool, multi_root: bool, top: int) -> dict[str, Any]:
-    """What `--json` prints."""
+    """The object that `--json` prints."""
     import torch
 
     from treetext.trees import PAD, NonProjectiveTrees, ProjectiveTrees, Tree
@@ -99,23 +102,23 @@ def _show(result: dict[str, Any]) -> None:
 
 
 def _labels(words: list[str]) -> list[str]:
-    """The words, fit to print, and numbered where one occurs twice."""
+    """The words without control characters, numbered if repeated."""
     printable = ["".join(c if c.isprintable() else repr(c)[1:-1] for c in word) for word in words]
     return [f"{word}[{i}]" if printable.count(word) > 1 else word for i, word in enumerate(printable)]
 
 
 def _read(file: Path) -> Iterator[tuple[str, _Sentence]]:
-    """Each JSON object in a file, on one line or on several, and where it starts."""
+    """Each sentence of a file of JSON objects, with the line where it starts; an object may take several lines."""
     name = "standard input" if file == Path("-") else str(file)
     if file == Path("-") and sys.stdin.isatty():
-        print("Reading from the keyboard; give a file, or end with Ctrl-D.", file=sys.stderr)
+        print("Reading from the keyboard; give a file or end with Ctrl-D.", file=sys.stderr)
     try:
         text = (sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()).decode("utf-8-sig")
     except OSError as error:
         _refuse(name, f"{error.strerror}; expected a file of JSON objects, or - for standard input")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        _refuse(f"{name}, line {line}", "not UTF-8; expected JSON in that encoding")
+        _refuse(f"{name}, line {line}", "not UTF-8; expected JSON in UTF-8")
     decode = json.JSONDecoder(parse_int=float).raw_decode  # no integer too large
     line, end, start = 1, 0, _next(text, 0)
     if start == len(text):
@@ -135,7 +138,7 @@ def _read(file: Path) -> Iterator[tuple[str, _Sentence]]:
 
 
 def _next(text: str, end: int) -> int:
-    """Where the next thing starts that is not white space; regular expressions do this without a copy."""
+    """The index of the next character that is not white space; a regular expression makes no copy."""
     found = re.compile(r"\S").search(text, end)
     return found.start() if found else len(text)
 

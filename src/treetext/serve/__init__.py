@@ -1,4 +1,4 @@
-"""Models over HTTP: a JSON interface that answers requests in batches, and a page to look at trees."""
+"""Models over HTTP: a JSON API that answers requests in batches, and a web page that shows trees."""
 
 from treetext.serve.app import make_app
 from treetext.serve.queue import Limits

@@ -1,4 +1,4 @@
-"""The application: paths, and what happens to a request on the way in and out."""
+"""The ASGI application: routes, request bodies, responses and the OpenAPI document."""
 
 import asyncio
 import logging
@@ -37,20 +37,20 @@ SECURITY = {
 }
 PROBLEMS = {
     400: "The body is not JSON.",
-    408: "The body took too long to come.",
+    408: "The body took too long to arrive.",
     413: "The body is too large.",
-    415: "The body is not said to be JSON.",
-    422: "The body is not what is asked for, or has too many texts, or too long ones: `errors` says which.",
-    500: "A mistake of the server.",
-    503: "Too much waits already; try again after the seconds that Retry-After says.",
-    504: "The answer took too long.",
+    415: "The Content-Type is not JSON, or the body is compressed.",
+    422: "The body does not match the schema, or has too many or too long texts: see `errors`.",
+    500: "An error in the server.",
+    503: "The queue is full, or the model is not ready; try again after `Retry-After` seconds.",
+    504: "The model took too long.",
 }
 
 
 def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
     """An ASGI application that serves a model.
 
-    It runs a copy in double precision, so that a text gets the same answer alone as in a batch.
+    It runs a copy in double precision, so that a text gets the same answer alone and in a batch.
     """
     limits = limits or Limits()
     model = deepcopy(model).double()
@@ -71,7 +71,7 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
         return await answer(request, "predict")
 
     async def parse(request: Request) -> Response:
-        """Label texts, and show the trees that the model induces."""
+        """Label texts and return the trees that the model induces."""
         return await answer(request, "parse")
 
     async def answer(request: Request, kind: Literal["predict", "parse"]) -> Response:
@@ -93,7 +93,7 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
 
     async def health() -> Response:
         """Whether the server is alive."""
-        return JSONResponse({"status": "alive"}) if queue.alive else problem(500, "the model's thread has ended")
+        return JSONResponse({"status": "alive"}) if queue.alive else problem(500, "the model's thread has stopped")
 
     async def readiness() -> Response:
         """Whether the model is loaded and has been run once."""
@@ -102,19 +102,19 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
         return JSONResponse({"status": "ready"})
 
     async def page(request: Request) -> Response:
-        """The page, or a file that it needs."""
+        """The web page, or a file that it needs."""
         return files[request.scope["route"].path]
 
     async def measured() -> Response:
-        """Counts and times, for Prometheus."""
+        """Metrics for Prometheus."""
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     app = FastAPI(
         title="treetext",
         version=__version__,
-        description="Labels of texts, and the dependency trees that a model induces on the way.",
+        description="Labels of texts, and the dependency trees that the model induces.",
         lifespan=lifespan,
-        docs_url=None,  # it would load scripts from elsewhere
+        docs_url=None,  # it would load scripts from other servers
         redoc_url=None,
         redirect_slashes=False,
         exception_handlers={HTTPException: refused},
@@ -135,7 +135,7 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
 
 
 async def _body(request: Request, limits: Limits) -> bytes:
-    """All of it, unless it is too large; what is past the limit is not kept."""
+    """The body; refused as soon as it is too large, so that memory is bounded."""
     headers = request.headers
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Refusal(415, "expected a body of JSON, with the header Content-Type: application/json")
@@ -158,8 +158,8 @@ async def _body(request: Request, limits: Limits) -> bytes:
 
 
 async def _answer(request: Request, work: Work, queue: Queue) -> Response:
-    """What the model says, unless it takes too long or the client hangs up."""
-    gone = asyncio.ensure_future(request.receive())  # after the body, only the end of the connection can come
+    """The model's answer, unless it takes too long or the client disconnects."""
+    gone = asyncio.ensure_future(request.receive())  # after the body, only a disconnect can arrive
     try:
         ways = (work.answer, gone)
         await asyncio.wait(ways, timeout=queue.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -174,7 +174,7 @@ async def _answer(request: Request, work: Work, queue: Queue) -> Response:
 
 
 class _Edge:
-    """The outermost layer: headers for all answers, counts, and answers to what went wrong."""
+    """The outermost middleware: security headers, metrics, and a problem document for uncaught exceptions."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
@@ -197,14 +197,14 @@ class _Edge:
             await self.app(scope, receive, send_on)
         except Exception:
             logging.getLogger(__name__).exception("%s %s", scope["method"], scope["path"])
-            await problem(500, "a mistake of this server; its log says more")(scope, receive, send_on)
+            await problem(500, "an error in the server; see its log")(scope, receive, send_on)
         finally:
             path = getattr(scope.get("route"), "path", "other")
             self.metrics.request(path, status, time.perf_counter() - start)
 
 
 def _document(app: FastAPI, questions: messages.Questions, examples: dict[str, Any]) -> dict[str, Any]:
-    """The OpenAPI document: that of FastAPI, with the bodies that are read here, problems and examples."""
+    """FastAPI's OpenAPI document, with request bodies, problems and examples added."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         schemas = found["components"]["schemas"]

@@ -1,4 +1,4 @@
-"""The page: its files, and those of `treetext.show` that draw trees."""
+"""The files of the web page, with those of `treetext.show` that draw trees."""
 
 from importlib.resources import files
 
@@ -10,7 +10,7 @@ KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
 def page_files() -> dict[str, Response]:
-    """An answer for each path."""
+    """The response for each path."""
     names = {"/": ("serve", "index.html")}
     names |= {f"/static/{name}": ("serve", name) for name in OWN}
     names |= {f"/static/{name}": ("show", name) for name in SHOWN}

@@ -1,4 +1,4 @@
-"""What requests and answers look like: the schemas of the OpenAPI document."""
+"""Requests and answers: the schemas of the OpenAPI document."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -10,12 +10,13 @@ from treetext.models import Model
 from treetext.serve.queue import Limits
 
 Heads = Annotated[
-    list[int] | None, Field(description="the parent of each, -1 for the root; null where the model has no such tree")
+    list[int] | None,
+    Field(description="index of the parent of each node, -1 for the root; null if the model has no such tree"),
 ]
 
 
 class Message(BaseModel):
-    """Nothing but what it says."""
+    """A body without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -25,24 +26,24 @@ class Prediction(Message):
 
     label: str
     probability: float = Field(ge=0, le=1)
-    probabilities: dict[str, float] = Field(description="of all labels")
+    probabilities: dict[str, float] = Field(description="probability of each label")
 
 
 class Predictions(Message):
-    """One for each text, in the same order."""
+    """One prediction for each text, in the same order."""
 
     predictions: list[Prediction]
 
 
 class Weights(Message):
-    """The marginals behind a tree; with simple attention, shares."""
+    """The marginals of a tree distribution or, with simple attention, the attention weights."""
 
-    arcs: list[list[float]] = Field(description="at [i][j] the probability that i is the parent of j")
-    roots: list[float] = Field(description="the probability that i is the root")
+    arcs: list[list[float]] = Field(description="arcs[i][j]: probability that i is the parent of j")
+    roots: list[float] = Field(description="roots[i]: probability that i is the root")
 
 
 class Sentence(Message):
-    """The words of a sentence, and the tree over them."""
+    """The words of a sentence and the tree over them."""
 
     words: list[str]
     heads: Heads
@@ -50,7 +51,7 @@ class Sentence(Message):
 
 
 class Parsed(Prediction):
-    """A text with its label and its trees."""
+    """The label and the trees of a text."""
 
     heads: Heads
     weights: Weights | None
@@ -58,48 +59,48 @@ class Parsed(Prediction):
 
 
 class Parses(Message):
-    """One for each text, in the same order."""
+    """One parse for each text, in the same order."""
 
     parsed: list[Parsed]
 
 
 class About(Message):
-    """The model that is served."""
+    """The served model."""
 
     treetext: str
     task: str
     labels: list[str]
     language: str
-    recipe: str | None = Field(description="the name of the recipe that it was trained by, where it is known")
+    recipe: str | None = Field(description="name of the training recipe, if known")
     settings: dict[str, Any] = Field(description="the [model] section of the recipe")
-    scores: dict[str, float] = Field(description="accuracy after training, where it is known")
-    parameters: int = Field(description="without word vectors")
-    limits: dict[str, float] = Field(description="how much the server takes on")
+    scores: dict[str, float] = Field(description="accuracy by split after training, if known")
+    parameters: int = Field(description="number of parameters without word vectors")
+    limits: dict[str, float] = Field(description="limits of the server")
 
 
 class Status(Message):
-    """How the server is."""
+    """State of the server."""
 
     status: str
 
 
 class Questions(NamedTuple):
-    """The bodies of requests, which depend on the model and on the limits."""
+    """The request bodies, which depend on the model and the limits."""
 
     field: str
-    """Where the texts are."""
+    """The field that has the texts."""
     predict: type[Message]
     parse: type[Message]
 
 
 def questions(model: Model, limits: Limits) -> Questions:
-    """What clients may ask a model."""
+    """The request bodies for a model."""
     text: Any = model.task.json_type(Annotated[str, Field(max_length=limits.characters)])
     field, example = model.task.field, [model.task.sample.text]
     texts: Any = Annotated[list[text], Field(max_length=limits.texts, examples=[example]), FailFast()]
     fields: dict[str, Any] = {field: (texts, ...)}
     predict = create_model("Predict", __base__=Message, __doc__="Texts to label.", **fields)
-    weights = Field(False, description="whether to send the marginals behind the trees, too")
+    weights = Field(False, description="whether to return the marginals, too")
     parse = create_model("Parse", __base__=predict, __doc__="Texts to label and to parse.", weights=(bool, weights))
     return Questions(field, predict, parse)
 
@@ -120,7 +121,7 @@ def about(model: Model, limits: Limits) -> About:
 
 
 def examples(model: Model) -> dict[str, Any]:
-    """Answers by the name of their schema: the label is that of a text without words."""
+    """Example answers by the name of their schema, with the label of a text without words."""
     label, probability = max(zip(model.labels, model.prior, strict=True), key=lambda each: each[1])
     prediction = {
         "label": label,

@@ -1,4 +1,4 @@
-"""Requests that arrive together are answered together: a queue, and the thread that runs the model on it."""
+"""The queue of requests, and the thread that runs the model on batches of them."""
 
 import asyncio
 import logging
@@ -17,34 +17,34 @@ from treetext.serve.problems import Fault, Refusal, busy
 
 Answer = bytes | Exception
 LONGEST_STRETCH = 2000
-"""Characters without white space, of which spaCy's rules take a time that grows with their square."""
+"""Limit of characters without white space: the time of spaCy's rules grows with their square."""
 
 
 class Limits(NamedTuple):
-    """How much a server takes on."""
+    """Limits of the server."""
 
     bytes: int = 1 << 20
-    """In the body of a request."""
+    """Size of the body of a request."""
     texts: int = 64
-    """In a request; pairs, to a model of pairs."""
+    """Texts in a request, or pairs for a model of pairs."""
     characters: int = 50_000
-    """In a text, or a sentence of a pair."""
+    """Characters in a text, or in a sentence of a pair."""
     words: int = 5_000
-    """In a text, or a pair."""
+    """Words in a text or a pair."""
     nodes: int = 300
-    """Words in a sentence, and sentences in a text: time grows with their cube, answers with their square."""
+    """Words in a sentence, and sentences in a text: time grows with their cube, the answer with their square."""
     queue: int = 512
-    """Texts that wait."""
+    """Waiting texts."""
     seconds: float = 30.0
-    """Until a request is given up."""
+    """Time limit for a request."""
     batch: int = 64
-    """Texts that are run together."""
+    """Texts in a batch."""
     window: float = 0.002
-    """Seconds that a text waits for others to join it."""
+    """Seconds that a text waits for others to join its batch."""
 
 
 class Work:
-    """The texts of one request, and the answer to come."""
+    """The texts of one request, and a future of the answer."""
 
     def __init__(self, kind: Literal["predict", "parse"], texts: Sequence[Any], weights: bool = False) -> None:
         self.kind, self.texts, self.weights = kind, texts, weights
@@ -52,7 +52,7 @@ class Work:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def encode(self, results: Sequence[Any]) -> bytes:
-        """JSON of what the model said of the texts."""
+        """The model's results for the texts as JSON."""
         if self.kind == "predict":
             return to_json({"predictions": [prediction._asdict() for prediction in results]})
         return to_json({"parsed": [self._plain(parsed) for parsed in results]})
@@ -65,14 +65,14 @@ class Work:
 
 
 class Queue:
-    """Takes work on the event loop, and does it, some texts at a time, on a thread of its own."""
+    """Takes work on the event loop and runs it in batches on its own thread."""
 
     def __init__(self, model: Model, limits: Limits, metrics: Metrics) -> None:
         self.model, self.limits, self.metrics = model, limits, metrics
         self.ready = False
-        """Whether the model has been run once, so that all it needs is loaded and compiled."""
+        """Whether the model has run once, so that everything is loaded and compiled."""
         self.size = 0
-        """How many texts wait."""
+        """Number of waiting texts."""
         metrics.waiting.set_function(lambda: self.size)
         self._waiting: deque[Work] = deque()
         self._changed = threading.Condition()
@@ -81,34 +81,34 @@ class Queue:
 
     @property
     def alive(self) -> bool:
-        """Whether there is somebody to do the work."""
+        """Whether the thread is running."""
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """From now on, do what is put."""
+        """Start the thread."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 
     def stop(self) -> None:
-        """Do what waits, and end."""
+        """Finish all waiting work and stop the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()
         self._thread.join()
 
     def put(self, work: Work) -> None:
-        """Have some work done; refuse it if too much waits already."""
+        """Add work; refuse it if the queue is full."""
         if not self.ready:
             raise busy("the model is not ready yet")
         with self._changed:
             if self.size + len(work.texts) > self.limits.queue:
-                raise busy(f"{self.size} texts wait already; expected at most {self.limits.queue} with yours")
+                raise busy(f"{self.size} texts are waiting; expected at most {self.limits.queue} with this request")
             self._waiting.append(work)
             self.size += len(work.texts)
             self._changed.notify()
 
     def drop(self, work: Work) -> None:
-        """Nobody waits for this any more."""
+        """Cancel work whose client is gone."""
         work.answer.cancel()
         with self._changed:
             if work in self._waiting:
@@ -120,7 +120,7 @@ class Queue:
             self.model.tokenizer.warm_up(self.model.known_words)
             self.model.parse([["One sentence.", "Another one."]])
         except Exception:
-            logging.getLogger(__name__).exception("the model does not run")
+            logging.getLogger(__name__).exception("the model cannot run")
             return
         self.ready = True
         while self._waiting or not self._closed:
@@ -128,7 +128,7 @@ class Queue:
                 self._answer(works)
 
     def _next(self) -> list[Work]:
-        """What to do next: what waits or, where that is little, what comes within the window."""
+        """The next batch; a batch that is not full waits for more work until the window ends."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closed)
             while self._waiting and self.size < self.limits.batch and not self._closed:
@@ -152,7 +152,7 @@ class Queue:
         except _Unwanted:
             return
         except Exception as error:
-            if len(works) > 1:  # one is to blame; the others are answered
+            if len(works) > 1:  # one of them failed; run each alone to answer the others
                 for work in works:
                     self._answer([work])
                 return
@@ -188,7 +188,7 @@ class Queue:
             except BadInput as error:
                 faults.append(Fault(pointer=f"#/{name}/{i}", detail=str(error)))
         if faults:
-            raise Refusal(422, f"{name}: some are too long: see errors", faults)
+            raise Refusal(422, f"some {name} are too long: see errors", faults)
         return texts
 
     def _words(self, text: Any) -> list[list[str]]:
@@ -209,7 +209,7 @@ class Queue:
 
 
 class _Unwanted(Exception):  # noqa: N818 (no error)
-    """Nobody waits for the answers any more."""
+    """All clients of a batch are gone."""
 
 
 def _check_wanted(works: Sequence[Work]) -> None:

@@ -1,4 +1,4 @@
-"""The process: a socket, a model, and what signals do."""
+"""The server process: socket, model and signals."""
 
 import signal
 import socket
@@ -21,9 +21,10 @@ def serve(
     limits: Limits | None = None,
     say: Callable[[str], object] = print,
 ) -> None:
-    """Serve the model of a directory, or of a name as `load_model` takes it, until SIGTERM or Ctrl-C.
+    """Serve a model, given by directory or name as in `load_model`, until SIGTERM or Ctrl-C.
 
-    What has been accepted by then is answered first. A port of 0 is any that is free; `say` is told which.
+    Accepted requests are answered before it stops. Port 0 takes any free port. `say` gets a line with the address at
+    the start and a line with counts at the end.
     """
     limits = limits or Limits()
     with _bind(host, port) as listener:
@@ -36,17 +37,17 @@ def serve(
             lifespan="on",
             ws="none",
             server_header=False,
-            timeout_keep_alive=75,  # longer than proxies keep a connection, so that these are the ones to close it
-            timeout_graceful_shutdown=ceil(2 * limits.seconds) + 1,  # to receive what has begun, and to answer it
+            timeout_keep_alive=75,  # longer than proxies keep connections, so that the proxies close them
+            timeout_graceful_shutdown=ceil(2 * limits.seconds) + 1,  # to receive and answer open requests
         )
         server = _Server(config, lambda: say(f"Serving {model} at http://{shown}:{bound} (Ctrl-C stops it)"))
-        # Uvicorn, once it has ended in good order, sends itself the signal again that it got.
+        # After a graceful shutdown, uvicorn raises the signal again; this handler keeps the exit status 0.
         signal.signal(signal.SIGTERM, lambda *_: server.stop())
         try:
             server.run([listener])
         finally:
             metrics = app.state.metrics
-            say(f"Stopped: {metrics.answered} requests answered, {metrics.gone} given up by their clients")
+            say(f"Stopped: {metrics.answered} requests answered, {metrics.gone} abandoned by their clients")
 
 
 class _Server(uvicorn.Server):
@@ -58,7 +59,7 @@ class _Server(uvicorn.Server):
         try:
             await super().startup(sockets)
         except OSError as error:
-            raise BadInput(f"{error.strerror}: somebody else was faster; expected a free port") from None
+            raise BadInput(f"{error.strerror}: another process took the port; expected a free port") from None
         self._say_started()
 
     def stop(self) -> None:
@@ -66,7 +67,7 @@ class _Server(uvicorn.Server):
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """A socket that does not listen yet: until the model is loaded, clients are turned away at once."""
+    """A bound socket that does not listen yet: until the model is loaded, connections are refused at once."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The documents of a report: what its list needs of each, and the rest packed until it is opened."""
+"""The documents of a report: a short entry of each for the list, and the rest compressed until it is opened."""
 
 import base64
 import json
@@ -15,16 +15,16 @@ from treetext.data import Corpus, Progress
 from treetext.models import Model, Parsed, ParsedSentence, Weights
 
 KEPT = (None, 8, 3, 2, 1)
-"""How many heads of a word have their marginals in a report: all, or fewer where there is no room for that."""
+"""How many heads of a word keep their marginals in a report: all, or fewer to save room."""
 
 
 class Document(NamedTuple):
-    """A text that a model has parsed, with what is known of it."""
+    """A text that a model has parsed, with its gold label and gold trees if known."""
 
     parsed: Parsed
     label: str | None = None
     name: str = ""
-    """Where it comes from."""
+    """The source of the text."""
     gold: Sequence[Sequence[int]] | None = None
     """The gold heads of the words of each sentence."""
     gold_sentences: Sequence[int] | None = None
@@ -32,20 +32,20 @@ class Document(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Documents as the page reads them: as many, from the first, as there is room for."""
+    """Documents as the page reads them: the first ones, as many as fit."""
 
     entries: list[dict[str, Any]]
-    """What the list shows of each."""
+    """One row of the list for each document."""
     contents: list[str]
-    """What each opens with."""
+    """The compressed trees of each document."""
     kept: int | None
-    """How many heads of a word have marginals, by which the likeliest are chosen; None for all."""
+    """How many heads of a word have marginals: the likeliest ones; None for all."""
 
 
 def parsed_documents(
     model: Model, corpus: Corpus, rows: Iterable[int], progress: Progress | None = None
 ) -> list[Document]:
-    """Rows of a corpus, parsed; those without words, or pairs with one side alone, have no trees."""
+    """Rows of a corpus, parsed. Texts without words and pairs with an empty side have no trees."""
     rows, encoded = list(rows), corpus.encoded
     documents = []
     for row, parsed in zip(
@@ -60,7 +60,7 @@ def parsed_documents(
 
 
 def packed(documents: Sequence[Document], labels: Sequence[str], most_bytes: int) -> Packed:
-    """All documents, with fewer marginals where these have no room; where that does not help, the first of them."""
+    """All documents within `most_bytes`: with fewer marginals if needed, then with fewer documents."""
     entries = [_entry(document, labels) for document in documents]
     for kept in KEPT:
         contents, room = list[str](), most_bytes
@@ -77,7 +77,7 @@ def packed(documents: Sequence[Document], labels: Sequence[str], most_bytes: int
 
 
 def is_projective(parsed: Parsed) -> bool | None:
-    """Whether the tree over the sentences has no crossing arcs; without it, whether no tree over words has any."""
+    """Whether the tree over sentences is projective or, without one, all trees over words; None without trees."""
     if parsed.tree is not None:
         return parsed.tree.projective
     trees = [sentence.tree for sentence in parsed.sentences if sentence.tree is not None]
@@ -85,7 +85,7 @@ def is_projective(parsed: Parsed) -> bool | None:
 
 
 def percents(weights: Weights, kept: int | None) -> Int[np.ndarray, "heads n"]:
-    """The marginals in percent, the root's first; of each column the largest, if only so many are kept."""
+    """The marginals in percent, the root in the first row; all but the `kept` largest of each column are 0."""
     shares: Float32[np.ndarray, "heads n"] = np.vstack([weights.roots, weights.arcs])
     if kept is not None and kept < len(shares):
         ranks = np.argsort(np.argsort(-shares, axis=0, kind="stable"), axis=0)
@@ -95,7 +95,7 @@ def percents(weights: Weights, kept: int | None) -> Int[np.ndarray, "heads n"]:
 
 
 def _name(where: str) -> str:
-    """Where a text comes from, without the folders of this machine: a report may go to others."""
+    """The source of a text without the folders of this machine, since reports are shared."""
     file, comma, rest = where.partition(", ")
     return f"{Path(file).name}{comma}{rest}"
 
@@ -116,7 +116,7 @@ def _entry(document: Document, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _content(document: Document, kept: int | None) -> dict[str, Any]:
-    """As `Parsed.to_dict` has it, without the label, with marginals in percent, and with gold trees."""
+    """Like `Parsed.to_dict`, but without the label, with marginals in percent and with gold trees."""
     parsed = document.parsed
     golds: Sequence[Sequence[int] | None] = document.gold or [None] * len(parsed.sentences)
     sentences = [

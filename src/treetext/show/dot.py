@@ -7,7 +7,7 @@ from treetext.trees import ROOT, Tree
 
 
 def to_dot(parsed: Parsed, name: str = "1") -> str:
-    """A directed graph: the tree over the sentences, and a cluster for the words of each, from heads to dependents."""
+    """A directed graph with arcs from heads to dependents: the tree over sentences, and a cluster of words for each."""
     texts = [" ".join(sentence.words) for sentence in parsed.sentences]
     lines = [
         f"digraph {_quoted(name)} {{",

@@ -10,7 +10,7 @@ from treetext.show.tables import Bounds, Cell, Table
 def html_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], note: str = "", *, words: bool = False
 ) -> str:
-    """A table with a caption; all cells but the first of a row are numbers, unless they are `words`."""
+    """A table with a caption; cells after the first of a row are aligned as numbers or, with `words`, as text."""
     kind = "" if words else ' class="number"'
     head = "".join(f'<th scope="col"{kind if i else ""}>{escape(name)}</th>' for i, name in enumerate(columns))
     body = "".join(
@@ -26,7 +26,7 @@ def html_table(
 
 
 def cell(value: Cell) -> str:
-    """A value as text: floats from 10 have one digit after the point, smaller ones two."""
+    """A value as text: floats below 10 have two digits after the point, others one."""
     if value is None:
         return "–"
     if isinstance(value, str | Bounds):
@@ -37,9 +37,9 @@ def cell(value: Cell) -> str:
 
 
 def table_plot(table: Table) -> str:
-    """A plot of the figures of an analysis: each row is a line, on which the first column of figures stands out.
+    """A plot with a line for each row; the first column of figures is highlighted and has the interval.
 
-    The others are what it is compared with; where the first is in percent and not the rows, they are something else.
+    The other columns are compared with it, unless its name has a unit: then each column is a figure of its own.
     """
     own, *others = table.columns[1:]
     rows = []

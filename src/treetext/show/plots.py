@@ -1,23 +1,23 @@
-"""Plots for the report: small SVG drawings that take their colours from the page."""
+"""Plots for the report: small SVG drawings in the colours of the page."""
 
 import math
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26  # of a curve
-STEP = 38  # from one figure to the next
+WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26  # pixels of a curve; labels left of it may take more
+STEP = 38  # height of a row
 OUTLINES = (
     "M -4 -4 H 4 V 4 H -4 Z", "M 0 -5.5 L 5 4 H -5 Z", "M 0 5.5 L 5 -4 H -5 Z", "M 0 -6 L 5 0 L 0 6 L -5 0 Z",
     "M -4 -4 L 4 4 M -4 4 L 4 -4", "M 0 -5.5 V 5.5 M -5.5 0 H 5.5", "M -5.5 0 L 4 -5 V 5 Z", "M 5.5 0 L -4 -5 V 5 Z",
     "M -2 -6 H 2 V 6 H -2 Z", "M -4.5 0 A 4.5 4.5 0 1 1 4.5 0 A 4.5 4.5 0 1 1 -4.5 0 Z", "M -5 -5 H 5 L -5 5 Z",
     "M 5 5 H -5 L 5 -5 Z",
 )  # fmt: skip
-"""Of marks: without other models, there are six kinds of trees beside the model's own."""
+"""Shapes of marks: without other models, the model is compared with six kinds of trees."""
 
 
 def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int, unit: str = "") -> str:
-    """A value by epoch, with a ring around the best epoch; those that are not finite have no place."""
+    """A value by epoch, with a ring around the best epoch; values that are not finite are left out."""
     finite = [(epoch, value) for epoch, value in zip(epochs, values, strict=True) if math.isfinite(value)]
     if not finite:
         return ""
@@ -27,18 +27,21 @@ def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int,
     low, high = low - margin, high + margin
     first, last = min(epochs), max(epochs)
 
+    ticks = dict.fromkeys([low + margin, (low + high) / 2, high - margin])
+    digits = max(0, 1 - math.floor(math.log10(high - low)))
+    labels = {value: f"{value:.{digits}f}{unit}" for value in ticks}
+    left = max(LEFT, 10 + 7 * max(map(len, labels.values())))
+
     def x(epoch: int) -> float:
-        return LEFT + 12 + (WIDTH - LEFT - 30) * (epoch - first) / max(1, last - first)
+        return left + 12 + (WIDTH - left - 30) * (epoch - first) / max(1, last - first)
 
     def y(value: float) -> float:
         return 10 + (HEIGHT - FOOT - 20) * (high - value) / (high - low)
 
-    ticks = [low + margin, (low + high) / 2, high - margin]
-    digits = max(0, 1 - math.floor(math.log10(high - low)))
     lines = [
-        f'<path class="axis" d="M {LEFT} {y(value):.1f} H {WIDTH - 8}"/>'
-        f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.{digits}f}{unit}</text>'
-        for value in dict.fromkeys(ticks)
+        f'<path class="axis" d="M {left} {y(value):.1f} H {WIDTH - 8}"/>'
+        f'<text x="{left - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{label}</text>'
+        for value, label in labels.items()
     ]
     every = -(-len(epochs) // 10)
     lines += [
@@ -60,7 +63,7 @@ def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int,
 
 
 class Mark(NamedTuple):
-    """A figure of one kind of trees, with its interval where it is known."""
+    """A figure of one kind of trees, with its interval if known."""
 
     name: str
     value: float
@@ -69,13 +72,13 @@ class Mark(NamedTuple):
 
 
 Row = tuple[str, Sequence[Mark], tuple[float, float] | None]
-"""The name of a figure, its marks, and the ends of its scale where they are given."""
+"""The name of a figure, its marks, and the ends of its scale (default: from 0, or the lowest mark, to the highest)."""
 
 
 def dots(title: str, rows: Sequence[Row], own: str) -> str:
-    """For each figure a line of its own scale, with a mark for each kind of trees; that called `own` stands out.
+    """One line for each figure, with its own scale and a mark for each kind of trees; the mark `own` is highlighted.
 
-    It is as wide as there is room: places along the lines are in percent.
+    Positions along the lines are in percent, so the plot takes the width of the page.
     """
     names = list(dict.fromkeys(mark.name for _, marks, _ in rows for mark in marks))
     keys = "".join(
@@ -114,7 +117,7 @@ def _ends(marks: Sequence[Mark]) -> tuple[float, float]:
 
 
 def _mark(x: str, y: int, name: str, names: Sequence[str], own: str, title: str = "") -> str:
-    """Shapes, not colours, tell the kinds apart."""
+    """Kinds differ by shape, not by colour."""
     told = f"<title>{escape(title)}</title>" if title else ""
     if name == own:
         return f'<circle class="mark own" cx="{x}" cy="{y}" r="5.5">{told}</circle>'

@@ -1,4 +1,4 @@
-"""The report: one HTML file that needs nothing else, with scores, statistics and all trees to look at."""
+"""The report: one self-contained HTML file with scores, statistics and trees."""
 
 import base64
 import hashlib
@@ -22,10 +22,10 @@ from treetext.show.plots import curve
 from treetext.show.tables import Table
 
 MOST_BYTES = 4_990_000
-"""Of a report, unless its scores and tables alone take more."""
+"""Size limit of a report; scores and tables are always shown, even if they take more."""
 WARNING = (
-    "A tree here is whatever helped the classifier. That it looks plausible proves nothing: compare each figure with"
-    " those of the untrained model and of trees that know nothing."
+    "A tree here is whatever helped the classifier. A plausible look proves nothing: compare each figure with those of"
+    " the untrained model, random trees, chains and stars."
 )
 
 
@@ -39,23 +39,20 @@ def report(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> str:
-    """A page of HTML on how a model does on a split, and on the trees it induces there.
+    """An HTML page with a model's scores on a split and the trees it induces there.
 
-    `tables` are those of an analysis. If the split has more than `most` documents, so many are drawn by chance to be
-    looked at; scores are of all of them.
+    `tables` come from `analysis_tables`. If the split has more than `most` documents, the page shows a random sample of
+    `most`; scores are of all documents.
     """
     if most < 1:
         raise ValueError(f"most: expected 1 or more documents, got {most}")
     evaluation = evaluate(model, corpus, split, progress)
     rows = corpus.rows[split]
-    # By chance here too, so that what room there is goes to documents of all kinds.
+    # A random order even without a limit: if the file has no room for all, the first ones are a random sample.
     chosen = np.random.default_rng(seed).permutation(rows)[:most]
     documents = parsed_documents(model, corpus, chosen.tolist(), progress)
-    about = {
-        **model.about,
-        "data": Path(corpus.name).name,
-        "facts": model.facts(),
-    }  # without the folders of this machine
+    # Without the folders of this machine: a report may go to others.
+    about = {**model.about, "data": Path(corpus.name).name, "facts": model.facts()}
     return report_page(evaluation, documents, tables, about)
 
 
@@ -65,11 +62,11 @@ def report_page(
     tables: Sequence[Table] = (),
     about: Mapping[str, Any] | None = None,
 ) -> str:
-    """The page, from plain values: scores, parsed documents, tables, and what the model says about itself."""
+    """The page from plain values: scores, parsed documents, tables, and the model's metadata."""
     about = about or {}
     title = f"{about.get('recipe_name') or 'A model'} on {about.get('data') or 'its data'}, {evaluation.split}"
     script, style = (_part("trees.js") + _part("report.js"), _part("trees.css") + _part("report.css"))
-    # Nothing else runs or is fetched, whatever is in the texts.
+    # Whatever is in the texts, no other script runs and nothing is fetched.
     policy = f"default-src 'none'; img-src data:; style-src {_trusted(style)}; script-src {_trusted(script)}"
     sections = {
         "scores": ("Scores", _scores(evaluation)),
@@ -78,7 +75,7 @@ def report_page(
         "documents": ("Documents", _browser(Packed([], [], None), documents, evaluation)),
         "about": ("About the model", _about(about)),
     }
-    # What all else takes is not for documents.
+    # Documents get the room that is left.
     used = len(script) + len(style) + sum(len(content.encode()) for _, content in sections.values())
     found = packed(documents, evaluation.labels, MOST_BYTES - used)
     data = {"labels": evaluation.labels, "documents": found.entries, "packed": found.contents}
@@ -89,7 +86,7 @@ def report_page(
         f'<section aria-labelledby="{name}"><h2 id="{name}">{heading}</h2>{content}</section>'
         for name, (heading, content) in sections.items()
     )
-    # Within a script, "<" could end it or start a comment; JSON can say it in another way.
+    # "<" could end the script or start a comment, so JSON escapes it.
     embedded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
@@ -108,12 +105,12 @@ def _part(name: str) -> str:
 
 
 def _trusted(text: str) -> str:
-    """How a content security policy names an inline script or style that it allows."""
+    """The source expression by which a content security policy allows an inline script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _figures(evaluation: Evaluation, documents: Sequence[Document]) -> str:
-    """The few numbers that come first."""
+    """The main figures, at the top of the page."""
     low, high = _interval(evaluation.accuracy, evaluation.documents)
     largest = max(sum(row) for row in evaluation.confusion) / evaluation.documents
     empty = f"<small>{evaluation.empty:,} without words: predicted as the most frequent class</small>"
@@ -123,7 +120,7 @@ def _figures(evaluation: Evaluation, documents: Sequence[Document]) -> str:
     told = f"over {over}, in {len(found):,} documents" if found else "this model has no trees"
     figures = {
         "Accuracy": f"{100 * evaluation.accuracy:.1f}%<small>95% interval {100 * low:.1f} to {100 * high:.1f}</small>",
-        "Largest class": f"{100 * largest:.1f}%<small>what always saying it would score</small>",
+        "Largest class": f"{100 * largest:.1f}%<small>accuracy of always predicting it</small>",
         "Texts": f"{evaluation.documents:,}{empty if evaluation.empty else ''}",
         "Projective trees": f"{share}<small>{told}</small>",
     }
@@ -144,8 +141,8 @@ def _scores(evaluation: Evaluation) -> str:
         for i, (label, row) in enumerate(zip(labels, confusion.tolist(), strict=True))
     )
     matrix = (
-        '<div class="wide"><table class="confusion"><caption>Confusion matrix<small>How many texts of each label'
-        " (rows) were taken for which (columns)</small></caption>"
+        '<div class="wide"><table class="confusion"><caption>Confusion matrix<small>Number of texts by label'
+        " (rows) and predicted label (columns)</small></caption>"
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     right, of, taken = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
@@ -156,8 +153,8 @@ def _scores(evaluation: Evaluation) -> str:
             [label, cell(int(of[i])), *map(_percent, _prf(int(right[i]), int(taken[i]), int(of[i])))]
             for i, label in enumerate(evaluation.labels)
         ],
-        "In percent. Precision: of the texts taken for this label, how many are right. Recall: of the texts of this"
-        " label, how many were found.",
+        "In percent. Precision: share of the texts predicted as this label that have it. Recall: share of the texts"
+        " with this label that were predicted as it.",
     )
     return f'<div class="side-by-side">{matrix}{by_label}</div>'
 
@@ -181,35 +178,29 @@ def _learning(about: Mapping[str, Any]) -> str:
         [[str(e["epoch"]), f"{e['loss']:.4f}", f"{100 * e['dev_accuracy']:.1f}"] for e in epochs],
     )
     return (
-        f"<p>The model is that of epoch {best}, the best on the dev data (ring).</p>"
+        f"<p>The model is from epoch {best}, the best on the dev data (ring).</p>"
         f'<div class="side-by-side">{loss}{accuracy}</div><details><summary>As a table</summary>{table}</details>'
     )
 
 
 def _statistics(tables: Sequence[Table]) -> str:
-    """The tables, each below its plot if it has one."""
+    """The tables, each folded below its plot if it has one."""
     parts = []
     for table in tables:
         plot = table_plot(table)
         rows = [[cell(value) for value in row] for row in table.rows]
         numbers = html_table(table.title, table.columns, rows, table.note)
-        parts.append(
-            f"{plot}<details><summary>The numbers, as a table</summary>{numbers}</details>" if plot else numbers
-        )
+        parts.append(f"{plot}<details><summary>Numbers as a table</summary>{numbers}</details>" if plot else numbers)
     return "".join(parts)
 
 
 def _browser(found: Packed, documents: Sequence[Document], evaluation: Evaluation) -> str:
     there, shown = evaluation.documents, len(found.entries)
-    why = "drawn by chance" + (", as many as this file has room for" if shown < len(documents) else "")
+    why = "drawn at random" + (", as many as fit in this file" if shown < len(documents) else "")
     remark = f"<p>{shown:,} of the {there:,} texts, {why}.</p>" if shown < there else ""
     if found.kept is not None:
-        likeliest = (
-            "only the likeliest head has its marginal"
-            if found.kept == 1
-            else f"only the {found.kept} likeliest heads have their marginals"
-        )
-        remark += f"<p>To save room, of each word {likeliest} here.</p>"
+        likeliest = "likeliest head" if found.kept == 1 else f"{found.kept} likeliest heads"
+        remark += f"<p>To save room, each word has marginals only of its {likeliest}.</p>"
     labels = [(str(i), escape(label)) for i, label in enumerate(evaluation.labels)]
     over = "Tree over sentences" if any(document.parsed.tree for document in documents) else "Trees over words"
     trees = [("projective", "projective"), ("crossing", "with crossing arcs")]
@@ -220,15 +211,15 @@ def _browser(found: Packed, documents: Sequence[Document], evaluation: Evaluatio
         + (_select("tree", over, trees) if any(entry["projective"] is not None for entry in found.entries) else "")
     )
     return (
-        f'{remark}<noscript><p role="alert">The list of documents needs JavaScript; all else here does not.</p>'
-        f'</noscript><form id="filters" hidden aria-label="Which documents">{filters}'
-        '<label>Beginning or source has<input type="search" name="text" autocomplete="off"></label>'
+        f'{remark}<noscript><p role="alert">The list of documents needs JavaScript; the rest of the page does not.</p>'
+        f'</noscript><form id="filters" hidden aria-label="Filters">{filters}'
+        '<label>Beginning or source contains<input type="search" name="text" autocomplete="off"></label>'
         '<button type="reset">Show all</button><output id="count" aria-live="polite"></output></form>'
         '<div class="listed" role="region" aria-label="List of documents" tabindex="0"><table>'
-        '<caption class="unseen">Documents; the button in each row opens it</caption><thead><tr>'
+        '<caption class="unseen">Documents; the button in each row opens one</caption><thead><tr>'
         '<th scope="col">Text</th><th scope="col">Label</th><th scope="col">Predicted</th>'
         '<th scope="col" class="number">Sentences</th><th scope="col">Projective</th></tr></thead>'
-        '<tbody id="list"></tbody></table><p id="nothing" hidden>No document is like that.</p></div>'
+        '<tbody id="list"></tbody></table><p id="nothing" hidden>No document matches.</p></div>'
         '<article id="document" aria-label="The open document" hidden></article>'
     )
 
@@ -241,11 +232,11 @@ def _select(name: str, title: str, options: Sequence[tuple[str, str]]) -> str:
 def _about(about: Mapping[str, Any]) -> str:
     names = {
         "recipe_name": "Recipe", "seed": "Seed", "epoch": "Best epoch",
-        "seconds": "Seconds of training", "fingerprint": "Fingerprint of the training data",
+        "seconds": "Training time, seconds", "fingerprint": "Fingerprint of the training data",
     }  # fmt: skip
     rows = [[title, str(about[name])] for name, title in names.items() if about.get(name) is not None]
     rows += [[name, str(value)] for name, value in about.get("facts", {}).items()]
-    return html_table("Where the model comes from", ["", ""], rows, words=True) if rows else ""
+    return html_table("Origin of the model", ["", ""], rows, words=True) if rows else ""
 
 
 def _percent(share: float | None) -> str:
@@ -253,7 +244,7 @@ def _percent(share: float | None) -> str:
 
 
 def _interval(share: float, count: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's: the shares that a sample of this size does not speak against."""
+    """Wilson's score interval of a share."""
     middle, width = share + z * z / (2 * count), z * math.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
     scale = 1 + z * z / count
     return max(0.0, (middle - width) / scale), min(1.0, (middle + width) / scale)

@@ -16,16 +16,16 @@ from treetext.trees import ROOT, Tree
 
 INK, QUIET, ACCENT, PAPER = "#1b1e25", "#5a6070", "#2456c9", "#ffffff"
 FONT = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
-ROW, LETTER = 30, 8.4  # the height of a sentence, and about the width of a letter, in pixels
-MOST = 320  # room for arcs
-MOST_ASIDE = 12  # from where an arc ends to the middle of its word
-SHADE = 0.55  # of a certain cell in a heat map: its number can still be read
+ROW, LETTER = 30, 8.4  # height of a sentence and approximate width of a letter, in pixels
+MOST = 320  # pixels for arcs
+MOST_ASIDE = 12  # pixels from the end of an arc to the middle of its word
+SHADE = 0.55  # opacity of a heat map cell of probability 1: its number stays readable
 DISPLACY_LABEL = 'dy="1.25em" style="font-size: 0.8em; letter-spacing: 1px"'
-LABEL = 'dy="-0.2em" style="font-size: 0.75em"'  # above its arc: below a short one, letters would overlap
+LABEL = 'dy="-0.2em" style="font-size: 0.75em"'  # above the arc: letters would overlap below a short one
 
 
 def sentence_arcs(words: Sequence[str], tree: Tree, weights: Weights | None = None) -> dict[str, Any]:
-    """A sentence as a plain dictionary of words and arcs, as displaCy takes it; with `weights`, arcs have a "share".
+    """A sentence as displaCy's plain dictionary of words and arcs; with `weights`, arcs have a "share".
 
     >>> sentence_arcs(["Trees", "grow"], Tree.from_heads([1, -1]))["arcs"]
     [{'start': 0, 'end': 1, 'label': '', 'dir': 'left'}]
@@ -43,13 +43,13 @@ def sentence_arcs(words: Sequence[str], tree: Tree, weights: Weights | None = No
 
 
 def sentence_svg(words: Sequence[str], tree: Tree, weights: Weights | None = None) -> str:
-    """Arcs over the words of a sentence, drawn by displaCy; with `weights`, the weaker an arc, the paler it is."""
+    """Arcs over the words of a sentence, drawn by displaCy; with `weights`, less likely arcs are paler."""
     return arcs_svg(sentence_arcs(words, tree, weights))
 
 
 def arcs_svg(sentence: Mapping[str, Any]) -> str:
-    """Any sentence of displaCy's plain dictionaries, as from `sentence_arcs`: {"words": [...], "arcs": [...]}."""
-    from spacy.displacy.render import DependencyRenderer  # takes a while to import
+    """A drawing of displaCy's plain dictionary {"words": [...], "arcs": [...]}, for example from `sentence_arcs`."""
+    from spacy.displacy.render import DependencyRenderer  # slow to import
 
     class Renderer(DependencyRenderer):
         def get_levels(self, arcs: list[dict[str, Any]]) -> dict[tuple[int, int, str], int]:
@@ -65,13 +65,13 @@ def arcs_svg(sentence: Mapping[str, Any]) -> str:
     words = [{"text": text, "tag": tag} for text, tag in zip(texts, tags, strict=True)]
     highest = max(_levels(arcs).values(), default=1)
     compact, distance = len(words) > 12, _distance(texts)
-    # Arcs end the farther from their words, the more are above them: a quarter of this for each.
+    # displaCy shortens an arc by a quarter of this for each level.
     spacing = round(min(8.0, MOST_ASIDE * 4 / highest), 2)
     direction = "rtl" if _is_right_to_left(texts) else "ltr"
     looks = {"distance": distance, "arrow_spacing": spacing, "compact": compact,
              "font": FONT, "color": INK, "bg": PAPER}  # fmt: skip
     drawn = Renderer(looks).render([{"words": words, "arcs": arcs, "settings": {"direction": direction}}]).strip()
-    # Few browsers know the other side: there, labels would stand on their heads. So all lines go to the right.
+    # Few browsers support side="right": labels would be upside down. So all lines go to the right.
     drawn = drawn.replace('side="right"', 'side="left"').replace(DISPLACY_LABEL, LABEL)
     # displaCy names its arrows by chance; the same sentence shall give the same file.
     name = hashlib.sha256(repr((words, arcs)).encode()).hexdigest()[:32]
@@ -82,9 +82,9 @@ def arcs_svg(sentence: Mapping[str, Any]) -> str:
 
 
 def document_svg(texts: Sequence[str], tree: Tree, weights: Weights | None = None, width: int = 960) -> str:
-    """Sentences below each other with arcs beside them; long ones are cut, and whole when pointed at.
+    """Sentences below each other, with arcs beside them. Long sentences are cut; a tooltip has the whole text.
 
-    With `weights`, the weaker an arc, the paler it is.
+    With `weights`, less likely arcs are paler.
     """
     _check(len(tree), texts, weights)
     shares = head_shares(tree, weights) or [1.0] * len(tree)
@@ -117,7 +117,7 @@ def document_svg(texts: Sequence[str], tree: Tree, weights: Weights | None = Non
 
 
 def heat_map(weights: Weights, labels: Sequence[str]) -> str:
-    """The marginals as a matrix: row i, column j is how likely i is the head of j; the first row is the root."""
+    """The marginals as a matrix: cell (i, j) is the probability that i is the head of j; the first row is the root."""
     n, cell = len(labels), 26
     _check(n, labels, weights)
     whole = [printable(label) for label in labels]
@@ -150,9 +150,9 @@ def heat_map(weights: Weights, labels: Sequence[str]) -> str:
 
 
 def arc_levels(tree: Tree) -> dict[tuple[int, int], int]:
-    """How far out each arc is drawn: those from one head to one side together, and no others over the same place.
+    """The distance of each arc from the nodes, from 1: shorter arcs are nearer, and no two overlap.
 
-    The shorter ones are nearer.
+    Arcs from one head to one side share a level.
     """
     together: dict[tuple[int, bool], list[int]] = {}
     for head, node in tree.arcs:
@@ -168,7 +168,7 @@ def arc_levels(tree: Tree) -> dict[tuple[int, int], int]:
 
 
 def _bracket(start: float, end: float, x: float, out: float) -> str:
-    """A line with round corners, out to the left and back."""
+    """A path with round corners, out to the left and back."""
     way = 1 if end > start else -1
     start += 5 * way
     bend = min(7.0, abs(end - start) / 2)
@@ -179,7 +179,7 @@ def _bracket(start: float, end: float, x: float, out: float) -> str:
 
 
 def _levels(arcs: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int, str], int]:
-    """How high each arc is, the shorter ones lower; of those of a length, displaCy's own are in an order by chance."""
+    """The level of each arc, shorter ones lower. displaCy orders arcs of the same length at random; this does not."""
     used = [0] * max((arc["end"] for arc in arcs), default=0)
     levels = {}
     for arc in sorted(arcs, key=lambda arc: (arc["end"] - arc["start"], arc["start"])):
@@ -190,7 +190,7 @@ def _levels(arcs: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int, str], int
 
 
 def _tightened(drawn: str, empty: int) -> str:
-    """A compact drawing of displaCy without what is empty above it."""
+    """A compact drawing of displaCy without the empty space above it."""
     size = re.search(r'width="(\d+)" height="([\d.]+)"', drawn)
     assert size  # displaCy's
     width, height = size[1], f"{float(size[2]) - empty:g}"
@@ -199,13 +199,13 @@ def _tightened(drawn: str, empty: int) -> str:
 
 
 def _distance(words: Sequence[str]) -> int:
-    """Between the middles of words, all the same: so much that no two touch."""
+    """The distance between the middles of words: the least at which no two words touch."""
     widths = [1.15 * LETTER * cell_len(word) for word in words]  # displaCy's letters are larger
     return round(max([80.0, *((first + second) / 2 + 16 for first, second in pairwise(widths))]))
 
 
 def _opacity(share: float) -> str:
-    """Even what is unlikely can be seen."""
+    """Even unlikely arcs stay visible."""
     return f"{0.3 + 0.7 * share:.2f}"
 
 
@@ -221,7 +221,7 @@ def _check(size: int, labels: Sequence[str], weights: Weights | None) -> None:
     if len(labels) != size:
         raise ValueError(f"expected {size} texts, one for each node, got {len(labels)}")
     if weights is not None and weights.arcs.shape != (size, size):
-        raise ValueError(f"weights: expected those of {size} nodes, got arcs of shape {weights.arcs.shape}")
+        raise ValueError(f"weights: expected arcs of shape ({size}, {size}), got {weights.arcs.shape}")
 
 
 def _is_right_to_left(texts: Sequence[str]) -> bool:

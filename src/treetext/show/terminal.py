@@ -14,7 +14,7 @@ from treetext.show.text import printable
 from treetext.trees import ROOT, Tree
 
 UNLIMITED = 10_000  # columns, where no terminal sets a width
-LEAST = 16  # columns for a label, before the drawing gives up width elsewhere
+LEAST = 16  # columns for a label; a drawing with less room is drawn narrower
 BOLD, DIM, COLOUR, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
 
 
@@ -25,10 +25,10 @@ def draw(
     shares: Sequence[float] | None = None,
     color: bool = False,
 ) -> str:
-    """A tree with box characters, a node a line, each below its parent.
+    """A tree in box characters: one node a line, each below its parent.
 
-    In a terminal of so many columns as `width` says, long labels end in …, and deep trees are drawn narrower. `shares`,
-    such as those of `head_shares`, stand behind the labels.
+    Within `width` columns, long labels end in … and deep trees are drawn narrower (default: no limit). `shares`, such
+    as those of `head_shares`, follow the labels.
 
     >>> print(draw(Tree.from_heads([1, -1, 1, 2]), ["Trees", "grow", "slowly", "here"], shares=[0.9, 1.0, 0.75, 0.5]))
     grow (1.00)
@@ -46,7 +46,7 @@ def draw(
     if width is not None and 4 * (tree.height - 1) + LEAST > width:
         bend, corner, line, gap = "├ ", "└ ", "│ ", "  "
     lines: list[str] = []
-    waiting = [(root, "", "") for root in reversed(tree.roots)]  # nodes, what stands before them and their children
+    waiting = [(root, "", "") for root in reversed(tree.roots)]  # node, prefix of its line, prefix of its children
     while waiting:
         node, before, below = waiting.pop()
         share = "" if shares is None else f"({shares[node]:.2f})"
@@ -58,7 +58,7 @@ def draw(
 
 
 def draw_parsed(parsed: Parsed, width: int | None = None, color: bool = False) -> str:
-    """The label, the tree over the sentences, and the trees over the words, with the marginals of their arcs."""
+    """The label, the tree over sentences and the trees over words, with the marginals of their arcs."""
     lead = f"{printable(parsed.label)} ({parsed.probability:.3f})"
     blocks = [f"{BOLD}{lead}{PLAIN}" if color else lead]
     texts = [printable(" ".join(sentence.words)) for sentence in parsed.sentences]
@@ -79,8 +79,14 @@ def draw_tables(tables: Iterable[Table], width: int | None = None, color: bool =
 
     A table wider than `width` is drawn in parts below each other, each with the first column (default: no limit).
     """
-    looks = {"force_terminal": color, "highlight": False, "markup": False}
-    console = Console(file=StringIO(), width=width or UNLIMITED, height=25, **looks)  # with both, rich asks no terminal
+    console = Console(
+        file=StringIO(),
+        force_terminal=color,
+        width=width or UNLIMITED,
+        height=25,  # with both width and height, rich asks no terminal
+        highlight=False,
+        markup=False,
+    )
     lines: list[str] = []
     for table in tables:
         parts = [line for part in _parts(table, width) for line in ("", part)]
@@ -91,7 +97,7 @@ def draw_tables(tables: Iterable[Table], width: int | None = None, color: bool =
 
 
 def head_shares(tree: Tree, weights: Weights | None) -> list[float] | None:
-    """For each node, the marginal of the arc from its head, or of its being the root."""
+    """For each node, the marginal of the arc from its head or, for a root, of being the root."""
     if weights is None:
         return None
     return [
@@ -100,7 +106,7 @@ def head_shares(tree: Tree, weights: Weights | None) -> list[float] | None:
 
 
 def _parts(table: Table, width: int | None) -> Iterator[RichTable]:
-    """The table or, where it is wider than `width`, some of its columns at a time."""
+    """The table or, if it is wider than `width`, groups of its columns."""
     cells = [table.columns, *([_text(value) for value in row] for row in table.rows)]
     # Only headers may go on in the next line.
     widths = [max(map(len, [*header.split(), *column])) for header, *column in zip(*cells, strict=True)]
@@ -129,7 +135,7 @@ def _line(before: str, label: str, share: str, width: int | None, color: bool, r
     if width is not None:
         room = width - (len(share) + 1 if share else 0)
         most = max(0, room - min(LEAST, max(1, room // 2)))
-        if len(before) > most:  # too deep to show all that is above
+        if len(before) > most:  # too deep to show all ancestors
             before = f"…{before[len(before) - most + 1 :]}" if most else ""
         label = shortened(label, max(1, room - len(before)))
     if color:
@@ -140,5 +146,5 @@ def _line(before: str, label: str, share: str, width: int | None, color: bool, r
 
 
 def shortened(text: str, width: int) -> str:
-    """A text cut to so many columns, with … at its end if something is missing."""
+    """The text cut to `width` columns; it ends in … if something was cut."""
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"

@@ -131,9 +131,8 @@ def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
             model["kind"] = f"structured-{model.pop('task')}"
         if "vocabulary" in values:
             model["vocabulary"] = {**model.get("vocabulary", {}), **values.pop("vocabulary")}
-    if isinstance(training, dict) and "entropy" in training:
-        if weight := training.pop("entropy"):
-            training["objectives"] = {**training.get("objectives", {}), "entropy": weight}
+    if isinstance(training, dict) and (weight := training.pop("entropy", None)):
+        training["objectives"] = {**training.get("objectives", {}), "entropy": weight}
     if isinstance(data, dict) and "hidden_trees" in data and "subset" in data:  # all formats had the options of all
         own = find_reader(data.get("format")).options()
         for name in ("text", "second", "label", "delimiter", "quoting", "subset", "hidden_trees"):

@@ -1,14 +1,14 @@
 "use strict";
-// What is taken from the page: CoNLL-U, pictures, the clipboard, files.
+// Export from the page: CoNLL-U, pictures, the clipboard, files.
 
 const copies = (() => {
   const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray"];
   const LETTERS = ["fill", "font-family", "font-size", "font-weight", "text-anchor"];
   const LOOKS = { g: ["opacity"], rect: SHAPE, path: SHAPE, text: LETTERS };
-  const EDGE = 8; // of a picture
+  const EDGE = 8; // margin of a picture
   const GEOMETRY = ["d", "dy", "height", "rx", "transform", "viewBox", "width", "x", "y"];
 
-  // As `treetext parse --format conllu` writes it.
+  // The same as `treetext parse --format conllu`.
   function conllu({ label, heads, sentences }) {
     const blocks = sentences.map((sentence, i) => [
       ...(i === 0 ? ["# newdoc id = 1", `# label = ${label}`] : []),
@@ -25,7 +25,7 @@ const copies = (() => {
     return [j + 1, word, "_", "_", "_", "_", parent, relation, "_", "_"].join("\t");
   }
 
-  // A figure of trees.js as it is seen, as an SVG that needs nothing else.
+  // A figure of trees.js as it appears, as a self-contained SVG.
   function picture(figure) {
     const drawing = figure.querySelector(".drawing");
     const frame = drawing.getBoundingClientRect();
@@ -52,7 +52,7 @@ const copies = (() => {
     return new XMLSerializer().serializeToString(whole);
   }
 
-  // A copy with its looks as attributes; null if it is not seen.
+  // A copy with its computed style as attributes; null if it is hidden.
   function drawn(element, more = {}) {
     if (element.localName === "title") return element.cloneNode(true);
     const style = getComputedStyle(element);
@@ -65,7 +65,7 @@ const copies = (() => {
     return trees.shape(element.localName, { ...attributes, ...more }, inside);
   }
 
-  // Browsers give the clipboard only to pages from this machine or over HTTPS; others may still copy what is selected.
+  // Browsers give the clipboard only to local pages and over HTTPS; other pages may still copy a selection.
   async function copy(text) {
     if (navigator.clipboard) return navigator.clipboard.writeText(text);
     const field = trees.make("textarea", { class: "unseen" });

@@ -1,5 +1,5 @@
 "use strict";
-// Texts to begin with, by what a model takes. Those of the artificial language were generated.
+// Example texts by task. Those of the artificial language were generated.
 
 const EXAMPLES = {
   documents: {
@@ -11,16 +11,16 @@ first. Let them ask the nurse who walks four miles at dawn. I yield back.`,
     "One sentence": "The gate that the old man painted last summer creaks again.",
   },
   pairs: {
-    "It follows": ["A man sleeps on a bench in the park.", "Somebody is outdoors."],
-    "It contradicts": ["Two dogs chase a red ball.", "The animals are asleep."],
-    "Who knows": ["A woman reads a letter by the window.", "She is reading bad news."],
+    Entailment: ["A man sleeps on a bench in the park.", "Somebody is outdoors."],
+    Contradiction: ["Two dogs chase a red ball.", "The animals are asleep."],
+    Neutral: ["A woman reads a letter by the window.", "She is reading bad news."],
   },
   "hidden-trees": {
-    "Of kind p1": `lasodun komikut vodikux desetaid digabaim gipunait mibabis. gipunoit roretoin tikunis gipunet \
+    "Label p1": `lasodun komikut vodikux desetaid digabaim gipunait mibabis. gipunoit roretoin tikunis gipunet \
 mibabux bavoded penetem. notirux magoraut rapodis lukaboit vekaboin revamaum. roretoim nebemoit vodikux bavodit bunetin \
 puramis. nebemid damunin pitodit rudabom lukabot ux vodikis. puramux komikad notiris sogikan bavodeut komikat duvameum. nebemat \
 tubabam semetis mibabux vumunaun pitodaud lukabaut.`,
-    "Of kind p2": `revamaum lukabid lukabit notiris puramux bunetin komikaut. kereteun pitodeud mepetum magorud \
+    "Label p2": `revamaum lukabid lukabit notiris puramux bunetin komikaut. kereteun pitodeud mepetum magorud \
 tikunis lukabut magoreut puramux. tikunux vodikis deseteit nugabein magoroid tamikoim nebemoit. lukabet tikunux naroden \
 pokikum mibabis lukabed desetut komikud. puramis ux komikait komikoit digabaim vekaboin bavodaid.`,
     "One sentence": "nebemid damunin pitodit rudabom lukabot ux vodikis",

@@ -1,25 +1,25 @@
 "use strict";
-// A text goes to the server; its label and its trees come back, and are drawn.
+// Sends a text to the server and draws the label and the trees of the answer.
 
 const { make } = trees;
 const at = (id) => document.getElementById(id);
-const LONGEST_LINK = 100000; // characters that browsers and others still take for an address
-const GONE = 0; // the status of no answer at all
+const LONGEST_LINK = 100000; // characters of an address that browsers and chat programs accept
+const GONE = 0; // status for no answer at all
 const TROUBLE = {
-  [GONE]: "The server does not answer. This page asks again until it does; your text stays here.",
+  [GONE]: "The server does not answer. This page keeps trying; your text stays here.",
   413: "The text is too large.",
-  422: "The server does not take this text.",
-  502: "The server is gone. This page asks again until it is back; your text stays here.",
-  503: "The server is busy. This page asks again by itself.",
-  504: "The server gave up. A shorter text may do.",
+  422: "The server does not accept this text.",
+  502: "The server is down. This page keeps trying; your text stays here.",
+  503: "The server is busy. This page tries again by itself.",
+  504: "The server took too long. A shorter text may work.",
 };
 const SENTENCES = ["First sentence", "Second sentence"];
 let about = null; // the model
-let fields = []; // where the text is typed
-let parsed = null; // the answer that is shown
-let opened = 0; // the number of the sentence that is open
-let request = null; // to abort it
-let again = null; // to ask once more
+let fields = []; // the text fields
+let parsed = null; // the answer on display
+let opened = 0; // index of the open sentence
+let request = null; // controller that aborts the running request
+let again = null; // timer of the next retry
 
 async function start() {
   try {
@@ -73,7 +73,7 @@ function fill(texts) {
   });
 }
 
-// What the server says to a question; an error with the status of the answer otherwise.
+// The JSON of an answer; throws an error with the status otherwise.
 async function answer(path, options) {
   let status = GONE;
   let after = 0;
@@ -87,7 +87,7 @@ async function answer(path, options) {
     if (response.ok) return found;
     status = response.status;
   } catch {
-    // there is no answer, or it broke off
+    // no answer, or an incomplete one
   }
   const { detail = "", errors = [] } = found ?? {};
   throw Object.assign(new Error(detail), { status, errors, after });
@@ -98,7 +98,7 @@ async function ask(isFirst = true) {
   request?.abort();
   const { signal } = (request = new AbortController());
   if (address() !== location.hash) history.pushState(null, "", address() || location.pathname);
-  if (isFirst) at("status").textContent = "Asking the server …";
+  if (isFirst) at("status").textContent = "Waiting for the server …";
   const texts = fields.map((field) => field.value);
   const body = JSON.stringify(isPair() ? { pairs: [texts], weights: true } : { texts, weights: true });
   try {
@@ -117,7 +117,7 @@ async function ask(isFirst = true) {
   show();
 }
 
-// Say why there is no answer, and ask again where that may help.
+// Show why there is no answer, and try again if that may help.
 function refused(error, retry) {
   const { status, message, errors = [], after } = error ?? {};
   const wrong = errors.map(({ pointer }) => pointer.match(/^#\/pairs\/0\/([01])/)?.[1]);
@@ -134,7 +134,7 @@ function refused(error, retry) {
   const lead = TROUBLE[status] ?? `The server answered with an error (${status}).`;
   const more = errors.map(({ detail }, i) => `${wrong[i] ? `${SENTENCES[wrong[i]]}: ` : ""}${detail}`);
   const told = [lead, ...(errors.length ? more : [message])].filter(Boolean);
-  if (at("problem").textContent !== told.join("")) { // or it would be read aloud again
+  if (at("problem").textContent !== told.join("")) { // or a screen reader would read it again
     at("problem").replaceChildren(...told.map((line) => make("p", {}, line)));
   }
   if (isBack) again = setTimeout(retry, 1000 * Math.max(1, after));
@@ -163,7 +163,7 @@ function show() {
 const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const view = () => document.querySelector("[name=view]:checked").value;
 
-// All drawings, or only that of the sentence that is open.
+// Draw everything, or only the open sentence.
 function draw(all = true) {
   if (!parsed) return;
   const { sentences } = parsed;
@@ -178,7 +178,7 @@ function draw(all = true) {
   if (all) {
     const isMany = !isPair() && sentences.length > 1;
     const over = isMany && part("Sentences", parsed, trees.overSentences(parsed, { ...options, open }), "document.svg");
-    const nothing = !sentences.length && make("p", {}, "Without words, the most frequent label is the best guess.");
+    const nothing = !sentences.length && make("p", {}, "This text has no words: the model predicts the most frequent class.");
     at("trees").replaceChildren(...[over, nothing].filter(Boolean), make("div", { id: "words" }));
   }
   at("words").replaceChildren(...parts);
@@ -192,7 +192,7 @@ function part(name, tree, figure, file, more = []) {
   save.addEventListener("click", () => copies.save(file, copies.picture(figure), "image/svg+xml"));
   return make("section", { "aria-label": name },
     make("div", { class: "title" },
-      make("h3", { tabindex: -1 }, name, make("small", {}, ` ${isDrawn ? trees.remark(tree) : "no attention here"}`)),
+      make("h3", { tabindex: -1 }, name, make("small", {}, ` ${isDrawn ? trees.remark(tree) : "no attention"}`)),
       make("div", { class: "steps" }, more, save)),
     figure);
 }
@@ -207,7 +207,7 @@ function steps() {
   });
 }
 
-// Show a sentence, and go there: to the button that was pressed, if it was one.
+// Open a sentence and move the focus to its heading or back to the step button that was pressed.
 function open(i, way = null) {
   opened = i;
   draw(false);
@@ -216,7 +216,7 @@ function open(i, way = null) {
   if (!way) at("words").scrollIntoView({ block: "nearest" });
 }
 
-// Arcs that are less likely than the slider says are not seen.
+// Hide arcs below the probability of the slider.
 function hide() {
   const least = Number(at("least").querySelector("input").value);
   at("least").querySelector("output").textContent = `${least}%`;
@@ -225,7 +225,7 @@ function hide() {
   }
 }
 
-// The text is in the fragment of the address, which browsers keep to themselves; a very long one is not.
+// The text is in the fragment of the address, which browsers do not send; very long texts are left out.
 function address() {
   const found = `#${new URLSearchParams(fields.map((field) => [field.name, field.value]))}`;
   return found.length > LONGEST_LINK ? "" : found;

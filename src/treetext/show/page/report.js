@@ -1,15 +1,15 @@
 "use strict";
-// The browser of documents: a list with filters, and the document that is open.
+// The browser of documents: a list with filters, and the open document.
 
 const { make } = trees;
 const data = JSON.parse(document.getElementById("data").textContent);
 const form = document.getElementById("filters");
 const list = document.getElementById("list");
 const view = document.getElementById("document");
-const PAPER = { width: 680, height: 150, atOnce: Infinity }; // narrow enough for any page, in parts that fill it
-let shown = []; // the documents that pass the filters, by their numbers
-let opened = null; // the number of the document that is open
-let content = null; // and what is in it
+const PAPER = { width: 680, height: 150, atOnce: Infinity }; // for printing: narrow enough for any paper, in parts
+let shown = []; // numbers of the documents that pass the filters
+let opened = null; // number of the open document
+let content = null; // its unpacked content
 
 const isRight = (doc) => doc.label === doc.predicted;
 const nameOf = (label) => (label < 0 ? "no label" : data.labels[label]);
@@ -54,7 +54,7 @@ function verdict(doc) {
   ];
 }
 
-// Show which document is open, and which come before and after it. One button of the list is a stop for the Tab key.
+// Highlight the open document and update the step buttons. One button of the list is a tab stop.
 function mark() {
   const stop = shown.includes(opened) ? opened : shown[0];
   for (const button of list.querySelectorAll("button")) {
@@ -67,7 +67,7 @@ function mark() {
 
 const next = (way) => (way > 0 ? shown.find((number) => number > opened) : shown.findLast((number) => number < opened));
 
-// What is in a document is packed until it is opened: JSON, deflated, in base 64, with marginals in percent.
+// The content of a document is compressed until it is opened: deflated JSON in base 64, with marginals in percent.
 async function unpacked(number) {
   const bytes = Uint8Array.from(atob(data.packed[number]), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -149,7 +149,7 @@ form.addEventListener("reset", () => setTimeout(filter));
 form.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("hashchange", openFromAddress);
 
-// Drawings fit the width that there is: on the screen, and on paper, where all tables are open.
+// Drawings fit the width of the screen or, printed with all tables open, of the paper.
 let width = innerWidth;
 addEventListener("resize", () => {
   if (innerWidth !== width) draw({ width: view.clientWidth });

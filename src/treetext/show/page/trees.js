@@ -1,34 +1,34 @@
 "use strict";
-// Drawings of trees, for any page. Text goes in as text, never as markup. A content security policy need not allow
+// Drawings of trees for any page. Text is inserted as text, never as markup. A content security policy need not allow
 // inline styles or handlers. Needs trees.css.
 //
 // A parsed text is what `treetext parse --weights` prints: {heads, weights, sentences}, each sentence {words, heads,
-// weights}. heads[j] is the head of node j, -1 if it is the root. weights.arcs[i][j] is how likely i is the head of j,
-// weights.roots[j] how likely j is the root. Heads, weights or both may be null. `gold` may stand beside `heads`.
+// weights}. heads[j] is the head of node j, -1 for the root. weights.arcs[i][j] is the probability that i is the head of
+// j, weights.roots[j] that j is the root. Heads, weights or both may be null. Optional `gold` has the gold heads.
 //
 //   parsed(text, {width, height, atOnce})        elements: all trees of a text, `atOnce` sentences without a pause
-//   overSentences(text, {width, height, view, open})   a figure: sentences with arcs beside them; a click is open(i)
+//   overSentences(text, {width, height, view, open})   a figure: sentences with arcs beside them; a click calls open(i)
 //   overWords(sentence, {width, height, view, title})  a figure: arcs over words or, past `width` pixels, beside them
-//   remark(tree)                                 what to say about a tree
-//   make, shape(name, attributes, ...children)   an element of HTML or SVG; null and false are nothing
+//   remark(tree)                                 a description of a tree
+//   make, shape(name, attributes, ...children)   an element of HTML or SVG; null and false are skipped
 //
-// A `view` is "tree" or "marginals", as a heat map; without it, the tree comes with the heat map to unfold. Arcs and
-// cells have their probability as data-share. For paper, what is higher than `height` is drawn in parts.
+// A `view` is "tree" or "marginals" (a heat map); without a view, the heat map is folded below the tree. Arcs and cells
+// have their probability as data-share. For printing, drawings higher than `height` are split.
 
 const trees = (() => {
   const ROOT = -1;
-  const MOST = 220; // room for the arcs of one tree, in pixels
-  const NAMED = 5; // likely heads that are told in words; all are drawn
-  const LEAST = 0.005; // what rounds to 1% is told
+  const MOST = 220; // pixels for the arcs of one tree
+  const NAMED = 5; // likely heads named in text; all are drawn
+  const LEAST = 0.005; // the least probability shown: it rounds to 1%
   const SENTENCE_ROW = 30;
   const WORD_ROW = 24;
   const GAP = 12; // between words in a line
   const CELL = 24; // of a heat map
-  const SHADE = 0.55; // of a certain cell: its number can still be read
+  const SHADE = 0.55; // opacity of a cell of probability 1: its number stays readable
 
   function parsed(text, { width = document.documentElement.clientWidth - 32, height = Infinity, atOnce = 8 } = {}) {
     const { sentences } = text;
-    if (!sentences.length) return [make("p", {}, "A text without words: the most frequent class was predicted.")];
+    if (!sentences.length) return [make("p", {}, "This text has no words: the model predicts the most frequent class.")];
     const parts = [];
     const places = sentences.map((_, i) => make("section", { class: "sentence", "aria-label": `Sentence ${i + 1}` }));
     const open = (i) => {
@@ -42,7 +42,7 @@ const trees = (() => {
     const kind = sentences.some(({ heads }) => heads) ? "Trees over the words" : "Attention over the words";
     parts.push(make("h4", {}, sentences.some(isDrawn) ? kind : "Words"));
     if (sentences.some(({ weights }) => weights)) {
-      parts.push(make("p", { class: "remark hint" }, "Point at a word, or use the arrow keys, to see its likely heads."));
+      parts.push(make("p", { class: "remark hint" }, "Point at a word or use the arrow keys to see its likely heads."));
     }
     const draw = (from) => {
       for (let i = from; i < Math.min(from + atOnce, places.length); i += 1) {
@@ -64,22 +64,22 @@ const trees = (() => {
   const isDrawn = ({ heads, weights }) => Boolean(heads || weights);
 
   function remark({ heads, gold }) {
-    if (!heads) return "no trees here: how much each takes from which";
+    if (!heads) return "no trees: attention weights only";
     const height = Math.max(...heads.map((_, j) => above(heads, j).length));
     const parts = [isProjective(heads) ? "projective" : "non-projective", `height ${height}`];
     const same = heads.filter((head, j) => head === gold?.[j]).length;
-    if (gold) parts.push(`${same} of ${heads.length} heads as in the gold tree (dashed)`);
+    if (gold) parts.push(`${same} of ${heads.length} heads agree with the gold tree (dashed)`);
     return parts.join(", ");
   }
 
-  // A node and all that it hangs from.
+  // A node and its ancestors.
   function above(heads, node) {
     const found = [node];
     while (heads[node] !== ROOT) found.push((node = heads[node]));
     return found;
   }
 
-  // Whether all that stands between a head and its dependent hangs from that head.
+  // Whether every node between a head and its dependent is a descendant of that head.
   function isProjective(heads) {
     return heads.every((head, node) => {
       if (head === ROOT) return true;
@@ -92,7 +92,7 @@ const trees = (() => {
     const texts = text.sentences.map(({ words }) => words.join(" "));
     const names = texts.map((_, j) => `sentence ${j + 1}`);
     const click = open ? "; click to see its words" : "";
-    const help = `Point at a sentence, or use the arrow keys, to see its likely heads${click}.`;
+    const help = `Point at a sentence or use the arrow keys to see its likely heads${click}.`;
     const title = "Sentences, with the tree over them";
     if (view === "marginals" && text.weights) return marginals(text, names);
     return beside(text, texts, names, { title, row: SENTENCE_ROW, width, height, view, open, help });
@@ -172,7 +172,7 @@ const trees = (() => {
     return figure(tree, names, nodes, make("div", { class: "drawing" }, parts), { view, help });
   }
 
-  // What can be asked of a tree: which heads a node is likely to have, by pointing at it or with the arrow keys.
+  // A drawing that shows the likely heads of a node on hover, on focus or with the arrow keys.
   function figure(tree, names, nodes, drawing, { view, help = "", forward = 1 }) {
     if (!tree.weights) return make("figure", { class: "tree" }, drawing);
     const told = make("p", { class: "told", "aria-hidden": true }, help);
@@ -199,7 +199,7 @@ const trees = (() => {
       nodes[j].classList.add("asking");
       arcOf.get(j)?.classList.add("asking");
       for (const [head, share] of likely(tree, j)) {
-        // Below a word there is little room; the arrow from the root comes from above.
+        // There is little room below a word, so an arrow stands for the root.
         const root = nodes[j].querySelector("rect") ? "↓" : "root ";
         if (head === ROOT) tell(nodes[j], 0, root + percent(share));
         else tell(nodes[head], share, percent(share));
@@ -239,7 +239,7 @@ const trees = (() => {
   const shareOf = ({ weights }, head, j) => (head === ROOT ? weights.roots[j] : weights.arcs[head][j]);
   const arcText = (tree, i, j, names) => `${headName(i, names)} → ${names[j]}: ${percent(shareOf(tree, i, j))}`;
 
-  // The heads of a node, likeliest first.
+  // The heads of a node with their probabilities, likeliest first.
   function likely(tree, j) {
     const heads = [ROOT, ...tree.weights.roots.keys()];
     const found = heads.map((head) => [head, shareOf(tree, head, j)]).filter(([, share]) => share >= LEAST);
@@ -261,7 +261,7 @@ const trees = (() => {
     make("div", { class: "drawing wide" }, heatMap(tree, names)),
   ];
 
-  // Made when it is first opened.
+  // Details whose content is built when they are first opened.
   function onDemand(summary, build) {
     const details = make("details", {}, make("summary", {}, summary));
     details.addEventListener("toggle", () => details.append(build()), { once: true });
@@ -278,15 +278,15 @@ const trees = (() => {
         tree.gold && cell(headName(tree.gold[j], names)),
         cell(likelyHeads(tree, j, names))));
     return make("table", {},
-      make("caption", {}, "Each node with its head in the tree, and its likely heads over all trees"),
+      make("caption", {}, "Each node with its head in the tree and its likely heads over all trees"),
       make("thead", {}, make("tr", {}, columns.map((name) => make("th", { scope: "col" }, name)))),
       make("tbody", {}, rows));
   }
 
   function legend({ heads, gold }) {
-    const parts = ["Heads are in rows, their dependents in columns; in percent"];
-    if (heads) parts.push("frames are the tree");
-    if (gold) parts.push("dashes the gold tree");
+    const parts = ["Heads in rows, dependents in columns, in percent"];
+    if (heads) parts.push("solid frames: the tree");
+    if (gold) parts.push("dashed frames: the gold tree");
     return `${parts.join("; ")}.`;
   }
 
@@ -310,7 +310,7 @@ const trees = (() => {
     const [width, height] = [at(names.length) + 4, at(heads.length) + 4];
     const size = { width, height, viewBox: `0 0 ${width} ${height}` };
     const sideways = (j) => `translate(${at(j) + 16} ${room - 6}) rotate(-90)`;
-    const label = "Heat map: how likely each row is the head of each column, in percent; the table says the same";
+    const label = "Heat map: probability of the row as the head of the column, in percent; see the table";
     return shape("svg", { class: "heat", ...size, role: "img", "aria-label": label },
       shape("rect",
         { class: "ground", x: room, y: room, width: CELL * names.length - 1, height: CELL * heads.length - 1 }),
@@ -319,8 +319,8 @@ const trees = (() => {
       cells);
   }
 
-  // Arcs from one head to one side share a lane. Shorter lanes are nearer to the nodes, and no two over the same place
-  // are at the same distance.
+  // Arcs from one head to one side share a lane. Shorter lanes are nearer to the nodes, and overlapping lanes have
+  // different distances.
   function lanes(heads, most) {
     const found = new Map();
     const key = (node) => `${heads[node]} ${node > heads[node]}`;
@@ -339,7 +339,7 @@ const trees = (() => {
     return { heads, room: levels * step + 26, out: (node) => 8 + step * found.get(key(node)).level };
   }
 
-  // `turn` says where a place along the nodes, and so far away from them, is in a drawing.
+  // `turn` maps a position along the nodes and a distance from them to coordinates.
   function arcs({ heads, room, out }, tree, middles, turn, kind, away = 8) {
     const far = room - 14;
     return heads.map((head, node) => {
@@ -359,7 +359,7 @@ const trees = (() => {
     });
   }
 
-  // A line with round corners, away from the nodes and back.
+  // A path with round corners, away from the nodes and back.
   function bracket(from, to, out, turn) {
     const way = Math.sign(to - from);
     const start = from + 5 * way;
@@ -373,7 +373,7 @@ const trees = (() => {
 
   const pen = document.createElement("canvas").getContext("2d");
 
-  // How wide texts are, in pixels, in letters of this size.
+  // The widths of texts in pixels, at this font size.
   function measured(texts, size) {
     pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
     return texts.map((text) => Math.ceil(pen.measureText(text).width));
