@@ -5,7 +5,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python -m
 INSTALL := $(RUN) pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help setup demo demo-debates test test-slow docs tools
+.PHONY: help setup demo demo-debates reproduce test test-slow docs tools
 .PHONY: bench bench-training bench-analysis bench-serving format clean
 
 help:  ## list these targets
@@ -18,7 +18,12 @@ demo: setup  ## train a model on generated texts with hidden trees, show its tre
 
 demo-debates: setup  ## the same on real speeches: make demo-debates CONVOTE=directory-or-archive
 	@[ -n "$(CONVOTE)" ] || { echo "CONVOTE: missing; expected the directory or archive of convote v1.1" >&2; exit 2; }
-	@.venv/bin/python examples/demo.py --recipe debates/ours-both --data "$(CONVOTE)" --out models/debates
+	@PYTHONPATH=. .venv/bin/python examples/demo.py --cell debates/ours-both --data "$(CONVOTE)" --out models/debates
+
+reproduce: setup  ## run a table of a study: make reproduce TABLE=snli DATA=directory, also ONLY=run SEEDS=n AGAIN=1 LIST=1
+	@[ -n "$(TABLE)" ] || { echo "TABLE: missing; expected a table, as in make reproduce TABLE=documents LIST=1" >&2; exit 2; }
+	@$(RUN) studies $(TABLE) $(if $(DATA),--data "$(DATA)") $(if $(ONLY),--only "$(ONLY)") \
+		$(if $(SEEDS),--seeds "$(SEEDS)") $(if $(AGAIN),--again) $(if $(LIST),--list)
 
 test: setup  ## lint, types, tests and doctests
 	$(RUN) ruff check .

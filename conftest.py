@@ -1,4 +1,4 @@
-"""In the tests, the types and shapes in every signature of treetext are checked at run time."""
+"""In the tests, the types and shapes in every signature of treetext and the studies are checked at run time."""
 
 import ast
 from collections.abc import Callable
@@ -26,5 +26,5 @@ def check(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _import_hook._is_no_type_check = is_unchecked
-install_import_hook("treetext", "beartype.beartype")
+install_import_hook(["treetext", "studies"], "beartype.beartype")
 _import_hook.Typechecker.lookup = dict.fromkeys(_import_hook.Typechecker.lookup, check)

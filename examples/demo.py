@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.columns import Columns
 from rich.console import Console
@@ -33,12 +35,14 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recipe", default="hidden-trees/both")
+    parser.add_argument("--recipe", default="hidden-trees/both", help="a recipe by its name, or a TOML file")
+    parser.add_argument("--cell", help="a cell of a study instead, as debates/ours-both")
     parser.add_argument("--data", help="where the corpus is, unless it is generated")
     parser.add_argument("--out", default="models/demo", help="where to save the model")
     options = parser.parse_args()
 
-    recipe = load_recipe(options.recipe, {"data.path": options.data} if options.data else {})
+    source = cell_values(options.cell) if options.cell else options.recipe
+    recipe = load_recipe(source, {"data.path": options.data} if options.data else {})
     console.rule(f"Training {recipe.name}")
     console.print(f"{recipe.about}\n")
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
@@ -57,9 +61,15 @@ def main() -> None:
     if corpus.encoded.sentence_heads(int(corpus.rows["test"][0])) is not None:
         show_recovery(model, corpus)
     show_document(model, corpus)
-    show_next(options.out, recipe)
+    show_next(options.out, recipe, None if options.cell else options.recipe)
     write_report(model, corpus, Path(options.out) / "report.html")
     show_speech()
+
+
+def cell_values(name: str) -> Mapping[str, Any]:
+    from studies.catalogue import find_run  # beside the package, so not for everyone
+
+    return find_run(name).cell.values
 
 
 def show_scores(model: Classifier, corpus: Corpus) -> None:
@@ -82,7 +92,7 @@ def show_recovery(model: Classifier, corpus: Corpus) -> None:
     """The labels say nothing of trees: do the induced ones come near those that the texts were made with?"""
     console.rule("Gold arcs in the induced trees of the test documents, in percent")
     trained = gold_recovery(model, corpus)
-    untrained = gold_recovery(new_model(load_recipe(model.about["recipe_name"]), corpus), corpus)
+    untrained = gold_recovery(new_model(load_recipe(model.about["recipe"]), corpus), corpus)
     table = Table("trees of", "", "right heads", "arcs, either direction", "right roots", box=None, pad_edge=False)
     for level in trained:
         for name, found in (
@@ -124,16 +134,17 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def show_next(out: str, recipe: Recipe) -> None:
+def show_next(out: str, recipe: Recipe, source: str | None) -> None:
     data = f" --data {recipe.data.path}" if recipe.data.path else ""
     other = "feedforward" if recipe.model.words.encoder == "bilstm" else "bilstm"
+    change = f" --set model.words.encoder={other}"
     console.rule("What next")
     console.print(f"The model is in {out}; its card is {out}/README.md. Try:\n", soft_wrap=True)
     for command in (
         f".venv/bin/treetext evaluate {out}",
         f".venv/bin/treetext report {out}",
         f"echo 'Some text. More of it.' | .venv/bin/treetext parse {out} -",
-        f".venv/bin/treetext train {recipe.name}{data} --set model.words.encoder={other} --out models/{other}",
+        *([f".venv/bin/treetext train {source}{data}{change} --out models/{other}"] if source else []),
         ".venv/bin/treetext recipes",
     ):
         console.print(f"  {command}", soft_wrap=True)

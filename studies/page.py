@@ -11,11 +11,11 @@ from studies.study import Study, measured
 INTRODUCTION = """\
 # Results
 
-Every table is made by `make reproduce TABLE=NAME DATA=DIR` in a checkout of treetext, where DIR holds the data sets. A \
-cell has the mean and the standard deviation over seeds of test accuracies in percent, the number of seeds, and in \
+Every table is made by `make reproduce TABLE=NAME DATA=DIR` in a checkout of treetext, where DIR holds the data sets. \
+A cell has the mean and the standard deviation over seeds of test accuracies in percent, the number of seeds, and in \
 parentheses the published figure. Epochs are chosen on dev data; the test data are scored once per model.
 
-A run has the name of its recipe and the number of its seed, as in `debates/ours-both.1`.
+The name of a run is that of its cell in the grid and its seed, as in `debates/ours-both.1`.
 
 - `make reproduce TABLE=documents LIST=1` lists the runs of a table.
 - `make reproduce TABLE=documents ONLY=debates/ours-both.1 DATA=DIR AGAIN=1` trains one run again and replaces its \

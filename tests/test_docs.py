@@ -4,9 +4,10 @@ The blocks of a page run in their order, in an empty directory:
 
 - Blocks with a title are files of that name, written there before anything runs.
 - Python blocks run as they are, with the names of those before; where they have ``>>>``, as doctests.
-- Console blocks are lines of ``$ treetext …``, which run in this process, each to the end and with the real data and
-  models of the page; ``echo`` or ``printf`` before it and ``> file`` after it do what a shell would. Where output is
-  shown, it is compared. ``make`` and ``pip`` do not run here: `make test` has just done what they do.
+- Console blocks are lines of ``$ treetext …`` or ``$ python -m studies …``, which run in this process, each to the
+  end and with the real data and models of the page; ``echo`` or ``printf`` before it and ``> file`` after it do what a
+  shell would. Where output is shown, it is compared. ``make`` and ``pip`` do not run here: `make test` has just done
+  what they do.
 - ``treetext serve`` runs in a process of its own until the end of the page, at a port that is free, which then takes
   the place of 8000; ``curl``, where there is one, must succeed.
 - Trainings are made small: that is all that is changed. A page that goes on from the model of the first page finds it.
@@ -33,6 +34,7 @@ from playwright.sync_api import Error
 from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, invoke
 from tests.serve.running import Server
 from tests.show.browser import chromium, new_page
+from tests.studies.running import invoke as study
 from treetext.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -41,7 +43,7 @@ PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 README, FIRST = "../README.md", "index.md"
 READERS_OWN = {"reviews.csv": ("howto/data.md", "reviews.csv"), "treebank.conllu": ("howto/trees.md", "two.conllu")}
 """Files that the README speaks of, and which files of which pages stand for them."""
-PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show", "serve", "reproduce")
+PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show", "serve")
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 TRAIN = 'train("hidden-trees/both", '
 ADDRESS = "127.0.0.1:8000"
@@ -165,14 +167,22 @@ def run_line(line, where):
     if ">" in words:
         *words, _, file = words
     program, *arguments = words
-    assert program == "treetext", f"{where}: {line}"
-    if arguments[0] == "train":
-        arguments += SETTINGS if "hidden-trees" in arguments[1] else OWN_SETTINGS
-    done = invoke(*arguments, stdin=stdin)
+    if words[:3] == ["python", "-m", "studies"]:
+        done = study(*words[3:])
+    else:
+        assert program == "treetext", f"{where}: {line}"
+        if arguments[0] == "train":
+            arguments += SETTINGS if generated(arguments[1]) else OWN_SETTINGS
+        done = invoke(*arguments, stdin=stdin)
     if file:
         Path(file).write_text(done.stdout, encoding="utf-8")
         assert done.stdout, f"{where}: {line} printed nothing"
     return done.stdout
+
+
+def generated(recipe):
+    """Whether a recipe, by its name or as a file, needs no data."""
+    return "hidden-trees" in (Path(recipe).read_text(encoding="utf-8") if recipe.endswith(".toml") else recipe)
 
 
 def test_the_figures_are_as_drawn():

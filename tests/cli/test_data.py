@@ -12,14 +12,11 @@ from treetext.cli._data import FORMATS
 from treetext.training import load_recipe, recipe_names
 
 
-def test_recipes_are_listed_with_the_papers_scores():
+def test_recipes_are_listed():
     found = {recipe["name"]: recipe for recipe in json.loads(invoke("recipes", "--json").stdout)}
     assert list(found) == recipe_names()
-    assert found["yelp/both"]["paper"] == 68.6
-    assert found["snli/nonprojective"]["paper"] == 86.9
-    assert found["hidden-trees/both"]["paper"] is None
-    [line] = [line for line in invoke("recipes").stdout.splitlines() if line.startswith("yelp/both ")]
-    assert line.split(maxsplit=2) == ["yelp/both", "68.6", found["yelp/both"]["about"]]
+    [line] = [line for line in invoke("recipes").stdout.splitlines() if line.startswith("documents/both ")]
+    assert line.split(maxsplit=1) == ["documents/both", found["documents/both"]["about"]]
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -46,7 +43,7 @@ def test_a_recipe_with_settings():
 
 def test_recipe_refusals():
     assert "did you mean hidden?" in refusal("recipes", "hidden-trees/both", "--set", "model.hiden=3")
-    assert "did you mean yelp/both?" in refusal("recipes", "yelp/bot")
+    assert "did you mean documents/both?" in refusal("recipes", "documents/bot")
 
 
 def test_every_format_is_listed():
@@ -85,9 +82,18 @@ def test_counts_of_own_files(tmp_path, pair_file):
     assert json.loads(invoke("data", "csv", *pairs, "--json").stdout)["splits"][-1]["sentences"] == 2
 
 
+def test_counts_of_snli(tmp_path):
+    pairs = [{"sentence1": "A cat sleeps", "sentence2": "It rests", "gold_label": label} for label in "xyxyxyxyxy"]
+    path = tmp_path / "snli_1.0_train.jsonl"
+    path.write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
+    splits = json.loads(invoke("data", "snli", "--data", path, "--json").stdout)["splits"]
+    assert (splits[-1]["documents"], splits[-1]["sentences"], splits[-1]["words"]) == (10, 2.0, 5.0)
+
+
 def test_data_refusals(tmp_path):
     assert "give it with --data" in refusal("data", "csv")
-    assert "give it with --data" in refusal("data", "debates/both")
+    assert "give it with --data" in refusal("data", "convote")
+    assert "give it with --data" in refusal("data", "snli")
     assert "no such recipe" in refusal("data", "nonsense")
     assert "no such file or directory" in refusal("data", "convote", "--data", tmp_path / "none")
     assert "expected one of" in refusal("data", "hidden-trees", "--set", "data.language=nonsense", *options(CORPUS))

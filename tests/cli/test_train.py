@@ -62,7 +62,6 @@ def test_json_is_one_object(tmp_path):
     assert result["out"] == str(tmp_path / "model")
     assert result["documents"] == {"train": 60, "dev": 20, "test": 30}
     assert 0 <= result["dev"] <= 1
-    assert result["paper"] is None
 
 
 def test_own_file_to_a_directory_named_by_the_recipe(reviews, tmp_path, monkeypatch):
@@ -102,6 +101,10 @@ def _read(terminal):
         return b""
 
 
+CONVOTE = "speeches.toml"
+"""A recipe for data in a published format."""
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -114,18 +117,19 @@ def _read(terminal):
         (["hidden-trees/both", "--set", "model.hidden=0"], "model.hidden: Input should be greater than or equal to 1"),
         (["hidden-trees/both", "--seed", "-1"], "seed: Input should be greater than or equal to 0"),
         (["hidden-trees/both", "--data", "x"], "path: hidden-trees are generated, not read"),
-        (["debates/both"], "a directory or archive of convote, got none; give it with --data"),
+        ([CONVOTE], "a directory or archive of convote, got none; give it with --data"),
         (["documents/both"], "got none; give it with --data"),
-        (["debates/both", "--data", "my.csv"], "my.csv: debates/both reads convote; expected such data, a recipe for"),
+        ([CONVOTE, "--data", "my.csv"], "my.csv: speeches reads convote; expected such data, a recipe for"),
         (["documents/both", "--data", "none.csv"], "none.csv: no such file or directory"),
-        (["snli/none", "--data", "none.jsonl"], "none.jsonl: no such file or directory"),
+        (["pairs/none", "--data", "none.jsonl"], "none.jsonl: no such file or directory"),
         (["hidden-trees/both", "--resume"], "no checkpoint to resume from"),
     ],
 )
 def test_refusals(arguments, complaint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / CONVOTE).write_text('base = "documents/both"\ndata = { format = "convote" }\n')
     assert complaint in refusal("train", *arguments)
-    assert not list(tmp_path.iterdir()), "nothing half-written"
+    assert [path.name for path in tmp_path.iterdir()] == [CONVOTE], "nothing half-written"
 
 
 @pytest.mark.parametrize(

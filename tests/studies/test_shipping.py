@@ -6,12 +6,13 @@ import random
 import shutil
 
 import pytest
-from tests.cli.running import invoke, refusal
-from treetext.reproduce import Run
-from treetext.reproduce._shipped import ROOM, small_copy
-from treetext.text import BadInput
 
+from studies.catalogue import find_run
+from studies.liu_lapata_2018.shipped import ROOM, small_copy
+from tests.cli.running import invoke as treetext
+from tests.studies.running import invoke, refusal
 from treetext.models import load_model
+from treetext.text import BadInput
 from treetext.training import evaluate, load_recipe, open_corpus
 
 SETTINGS = [
@@ -59,9 +60,9 @@ def done(data, tmp_path_factory):
     places = [part for name in kept for part in (f"--{name}", folder / name)]
     places += ["--out", folder / "page.md", "--data", data]
     random_vectors = ("--set", "vocabulary.vectors=random")
-    invoke("reproduce", "documents", *places, "--only", "debates/ours-both", "--seeds", 2, *SETTINGS, *random_vectors)
+    invoke("documents", *places, "--only", "debates/ours-both", "--seeds", 2, *SETTINGS, *random_vectors)
     only = ("--only", "debates/ours-both", "--seeds", 3)
-    said = invoke("reproduce", "documents", "shipped", *places, *only, *SETTINGS, *random_vectors).stderr
+    said = invoke("documents", "shipped", *places, *only, *SETTINGS, *random_vectors).stderr
     return folder, places, said
 
 
@@ -79,7 +80,9 @@ def row(folder, name):
 @pytest.fixture
 def full(done, data):
     folder, _, _ = done
-    corpus = open_corpus(load_recipe("debates/ours-both", {"data.path": str(data / "convote")}).data)
+    corpus = open_corpus(
+        load_recipe(find_run("debates/ours-both").cell.values, {"data.path": str(data / "convote")}).data
+    )
     return load_model(folder / "models" / FIRST), corpus
 
 
@@ -100,6 +103,7 @@ def test_the_best_by_dev_ships(done, data):
     for file in (folder / "shipped" / "debates").iterdir():
         assert str(data).encode() not in file.read_bytes(), file.name
     assert (model.about["data"], model.about["recipe"]["data"]["path"]) == ("convote", "convote")
+    assert model.about["command"] == f"make reproduce TABLE=documents ONLY={best} DATA=DIR"
 
 
 def test_another_best_takes_its_place_and_what_has_no_model_stays(done, tmp_path):
@@ -110,12 +114,12 @@ def test_another_best_takes_its_place_and_what_has_no_model_stays(done, tmp_path
     path = folder / f"results/{SECOND}.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "dev": 1.5}))
     shutil.rmtree(folder / "models" / OTHER)
-    said = invoke("reproduce", "shipped", *places).stderr
+    said = invoke("shipped", *places).stderr
     assert said == f"debates: {SECOND}, the best by dev of 2\n"
     assert load_model(folder / "shipped" / "debates").about["seed"] == 2
     assert row(folder, "debates")[0] == f"`{SECOND}`"
     shutil.rmtree(folder / "models")
-    assert invoke("reproduce", "shipped", *places).stderr == ""
+    assert invoke("shipped", *places).stderr == ""
     assert row(folder, "debates")[0] == f"`{SECOND}`"
     assert load_model(folder / "shipped" / "debates").about["seed"] == 2
 
@@ -124,10 +128,10 @@ def test_pairs_ship_too(done, tmp_path):
     before, places, _ = done
     places = [str(part).replace(str(before), str(tmp_path)) for part in places]
     only = ("--only", "snli/ours-nonprojective", "--seeds", 1)
-    invoke("reproduce", "snli", "shipped", *places, *only, *SETTINGS)
+    invoke("snli", "shipped", *places, *only, *SETTINGS)
     model = load_model(tmp_path / "shipped" / "snli")
     assert model.about["recipe"]["vocabulary"]["vectors"] == "spacy-md.300d.txt.gz"
-    printed = invoke("parse", "--model", tmp_path / "shipped" / "snli", stdin="the a\ta b\n").stdout
+    printed = treetext("parse", "--model", tmp_path / "shipped" / "snli", stdin="the a\ta b\n").stdout
     assert json.loads(printed)["label"] in ("True", "False")
     assert row(tmp_path, "snli")[0] == "`snli/ours-nonprojective.1`"
     assert row(tmp_path, "debates") == ["not run"] * 5
@@ -140,7 +144,7 @@ def test_speed_of_pairs(done, tmp_path):
     only = ("--only", "snli/ours-nonprojective", "--seeds", 1)
     untrained = []
     for tables in (("snli-speed",), ("snli", "snli-speed"), ("snli-speed",)):
-        said = invoke("reproduce", *tables, *places, *only, *SETTINGS).stderr
+        said = invoke(*tables, *places, *only, *SETTINGS).stderr
         assert ("10 pairs, one at a time" in said) == (len(untrained) < 2)
         page = (tmp_path / "page.md").read_text()
         [line] = [line for line in page.splitlines() if "the paper on a GPU." in line]
@@ -161,7 +165,7 @@ def limit(model, folder, words):
 def test_rare_words_go_where_there_is_no_room(full, tmp_path):
     model, corpus = full
     most = limit(model, tmp_path, 10)
-    small = small_copy(model, corpus, "debates", Run("debates/ours-both", 1), most)
+    small = small_copy(model, corpus, "debates", find_run("debates/ours-both.1"), most)
     gone = set(model.vocabulary.words) - set(small.vocabulary.words)
     assert 8 <= len(gone) <= 10
     assert gone < set(RARE)
@@ -178,9 +182,9 @@ def test_a_model_that_gets_worse_is_refused(full, tmp_path):
         BadInput,
         match=r"ours-both\.1: with \d+ of 31 words in half precision, dev accuracy falls from 100\.0 to [3-7]\d",
     ):
-        small_copy(model, corpus, "debates", Run("debates/ours-both", 1), limit(model, tmp_path, 26))
+        small_copy(model, corpus, "debates", find_run("debates/ours-both.1"), limit(model, tmp_path, 26))
     with pytest.raises(BadInput, match="too large even without words; expected one that fits into 1,000 bytes"):
-        small_copy(model, corpus, "debates", Run("debates/ours-both", 1), 1000)
+        small_copy(model, corpus, "debates", find_run("debates/ours-both.1"), 1000)
 
 
 def test_a_refusal_leaves_what_ships(done, tmp_path):
@@ -194,7 +198,7 @@ def test_a_refusal_leaves_what_ships(done, tmp_path):
         model.about["scores"]["dev"] = 1.01
         model.save_pretrained(path, replace=True)
     kept = {file: file.read_bytes() for file in (folder / "shipped").rglob("*") if file.is_file()}
-    said = refusal("reproduce", "shipped", *places)
+    said = refusal("shipped", *places)
     assert "with 31 of 31 words in half precision, dev accuracy falls from 101.0 to " in said
     assert "expected at most 0.5 points less" in said
     assert kept == {file: file.read_bytes() for file in (folder / "shipped").rglob("*") if file.is_file()}

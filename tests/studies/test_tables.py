@@ -10,11 +10,15 @@ from statistics import mean, variance
 
 import pytest
 from scipy.stats import t
-from tests.cli.running import SETTINGS, invoke, refusal
-from treetext.reproduce import MEASURES, SOURCES, TABLES, Run
-from treetext.reproduce._markdown import difference
 
-from treetext.training import load_recipe, recipe_names
+from studies.__main__ import TABLES as NAMES
+from studies.catalogue import STUDIES, find_run
+from studies.liu_lapata_2018.grid import GRID
+from studies.markdown import difference
+from tests.cli.running import SETTINGS
+from tests.studies.running import invoke, refusal
+
+TABLES = {name: study.grid for study in STUDIES for name in study.grid.tables}
 
 ONLY = ("--only", "hidden-trees/none", "--seeds", 2)
 
@@ -24,7 +28,7 @@ def done(tmp_path_factory):
     """A table with one row of two seeds."""
     folder = tmp_path_factory.mktemp("reproduced")
     places = ("--results", folder / "results", "--models", folder / "models", "--out", folder / "results.md")
-    first = invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS)
+    first = invoke("hidden-trees", *places, *ONLY, *SETTINGS)
     return folder, places, first
 
 
@@ -33,16 +37,8 @@ def cells(page: str, start: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_every_run_has_a_recipe():
-    names = recipe_names()
-    for table in TABLES.values():
-        assert {run.recipe for run in table.runs()} <= set(names)
-        assert {run.recipe.removeprefix(prefix) for prefix in table.columns for run in table.runs()
-                if run.recipe.startswith(prefix)} >= set(table.rows)  # fmt: skip
-
-
 def test_first_seeds_come_first():
-    runs = TABLES["documents"].runs()
+    runs = GRID.runs("documents")
     assert [run.seed for run in runs] == sorted(run.seed for run in runs)
     assert len(set(runs)) == len(runs) == 5 * 5 + 2 + 5 * 2 + 3 * 2 + 2
 
@@ -53,7 +49,8 @@ def test_results_say_everything(done):
     assert [file.name for file in files] == ["none-bilstm.1.json", "none-bilstm.2.json", "none.1.json", "none.2.json"]
     result = json.loads(files[2].read_text())
     assert {"recipe", "seed", "fingerprint", "parameters", "dev", "test", "epochs", "seconds", "machine"} <= set(result)
-    assert load_recipe("hidden-trees/none").model.model_dump(mode="json")["task"] == result["recipe"]["model"]["task"]
+    cell = find_run("hidden-trees/none").cell
+    assert cell.values["model"]["dropout"] == result["recipe"]["model"]["dropout"]
     assert "4 of 4: hidden-trees/none-bilstm.2: dev" in first.stderr
 
 
@@ -70,11 +67,11 @@ def test_page_has_the_mean_of_the_seeds(done):
 
 def test_trees_of_words_alone_have_their_gold_arcs_counted(tmp_path):
     places = ("--results", tmp_path / "results", "--models", tmp_path / "models", "--out", tmp_path / "results.md")
-    invoke("reproduce", "hidden-options", *places, "--only", "hidden-trees/option-alone", "--seeds", 1, *SETTINGS)
+    invoke("hidden-options", *places, "--only", "hidden-trees/option-alone", "--seeds", 1, *SETTINGS)
     found = json.loads((tmp_path / "results/hidden-trees/option-alone.1.json").read_text())["recovery"]
     assert set(found) == {"words"}
     page = (tmp_path / "results.md").read_text()
-    title = TABLES["hidden-options"].rows["option-alone"]
+    title = TABLES["hidden-options"].tables["hidden-options"].rows["option-alone"]
     assert cells(page, f"{title}: words")[2] == f"{100 * found['words']['found']['arcs']:.1f}, n = 1 (chance 33.3)"
     assert f"{title}: sentences" not in page
 
@@ -100,7 +97,7 @@ def test_intervals_need_seeds_that_differ():
 def test_what_is_done_is_not_done_again(done):
     folder, places, _ = done
     before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")}
-    again = invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS)
+    again = invoke("hidden-trees", *places, *ONLY, *SETTINGS)
     assert "epoch" not in again.stderr
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.json")} == before
 
@@ -110,7 +107,7 @@ def test_a_lost_result_comes_from_its_model(done):
     path = folder / "results/hidden-trees/none.1.json"
     before = json.loads(path.read_text())
     path.unlink()
-    again = invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS)
+    again = invoke("hidden-trees", *places, *ONLY, *SETTINGS)
     assert "epoch" not in again.stderr
     assert json.loads(path.read_text()) == before
 
@@ -121,7 +118,7 @@ def test_a_setting_that_came_later_had_its_default(done):
     result = json.loads(path.read_text())
     assert result["recipe"]["training"].pop("schedule") == "constant"
     path.write_text(json.dumps(result))
-    again = invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS)
+    again = invoke("hidden-trees", *places, *ONLY, *SETTINGS)
     assert "epoch" not in again.stderr
     assert json.loads(path.read_text()) == result
 
@@ -132,20 +129,40 @@ def test_what_a_recipe_says_of_itself_does_not_matter(done):
     result = json.loads(path.read_text())
     result["recipe"]["about"] = "in other words"
     path.write_text(json.dumps(result))
-    assert "epoch" not in invoke("reproduce", "hidden-trees", *places, *ONLY, *SETTINGS).stderr
+    assert "epoch" not in invoke("hidden-trees", *places, *ONLY, *SETTINGS).stderr
 
 
 def test_another_recipe_is_run_again(done):
     _, places, _ = done
-    again = invoke("reproduce", "hidden-trees", *places, *ONLY, "--seeds", 1, *SETTINGS, "--set", "model.hidden=9")
+    again = invoke("hidden-trees", *places, *ONLY, "--seeds", 1, *SETTINGS, "--set", "model.hidden=9")
     assert "hidden-trees/none.1: was run with another recipe; again" in again.stderr
     assert "epoch   1" in again.stderr
 
 
+def test_training_again_replaces_the_result(done):
+    folder, places, _ = done
+    path = folder / "results/hidden-trees/none-bilstm.2.json"
+    before = json.loads(path.read_text())
+    only = ("--only", "hidden-trees/none-bilstm.2", *SETTINGS)
+    assert "epoch" not in invoke("hidden-trees", *places, *only).stderr
+    again = invoke("hidden-trees", *places, *only, "--again").stderr
+    assert "epoch   1" in again
+    assert "1 of 1: hidden-trees/none-bilstm.2: dev" in again
+    after = json.loads(path.read_text())
+    assert {**after, "seconds": before["seconds"]} == before, "the same seed, the same model"
+
+
+def test_one_run_by_its_name(tmp_path):
+    listed = [invoke("hidden-trees", "--results", tmp_path, "--list", "--only", name).stdout.splitlines()
+              for name in ("hidden-trees/none", "hidden-trees/none.", "hidden-trees/none.3")]  # fmt: skip
+    assert [len(lines) for lines in listed] == [10, 5, 1]
+    assert listed[2] == ["hidden-trees/none.3\tnot run"]
+
+
 def test_listing_trains_nothing(tmp_path):
-    listed = invoke("reproduce", "documents", "--results", tmp_path, "--list").stdout.splitlines()
+    listed = invoke("documents", "--results", tmp_path, "--list").stdout.splitlines()
     assert listed[0] == "debates/ours-none.1\tnot run"
-    assert len(listed) == len(TABLES["documents"].runs())
+    assert len(listed) == len(GRID.runs("documents"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -156,18 +173,18 @@ def test_data_of_the_directory(tmp_path):
     stars = [chance.choice("12") for _ in range(60)]
     lines = [f"I saw it. I {'liked' if x == '2' else 'hated'} it. A film. It was long. Bye.,{x}" for x in stars]
     text = "\n".join(["text,stars", *lines]).encode()
-    (tmp_path / "data" / SOURCES["yelp"].path).write_bytes(gzip.compress(text))
+    (tmp_path / "data" / GRID.sources["yelp"].path).write_bytes(gzip.compress(text))
     places = ("--results", tmp_path / "r", "--models", tmp_path / "m", "--out", tmp_path / "page.md")
     small = [x for key in ("embedding", "semantic", "structure", "hidden") for x in ("--set", f"model.{key}=4")]
     more = ("--set", "training.epochs=1", "--set", "vocabulary.vectors=random", "--set", "vocabulary.min_count=1")
     only = ("--only", "yelp/ours-both", "--seeds", 1, "--data", tmp_path / "data")
     tables = ("documents", "statistics", "sentence-trees", "document-trees", "figures")
-    invoke("reproduce", *tables, *places, *only, *small, *more)
+    invoke(*tables, *places, *only, *small, *more)
     result = json.loads((tmp_path / "r/yelp/ours-both.1.json").read_text())
     assert result["recipe"]["data"]["path"] == "yelp/yelp.csv.gz"
     assert not any(str(tmp_path) in file.read_text() for file in (tmp_path / "r").rglob("*.json"))
     page = (tmp_path / "page.md").read_text()
-    assert "treetext train yelp/ours-both --data DIR/yelp/yelp.csv.gz --seed 1" in page
+    assert cells(page, "`yelp/ours-both.1`")[2] == f"{100 * result['test']:.1f}"
     assert "| Yelp (stand-in) | 2 (5) | 60 (335K) | 5.0 (8.9) |" in page
     trees = page[page.index("## Trees of sentences") :]
     assert re.fullmatch(r"\d+\.\d \(79\.6\); \d+\.\d / \d+\.\d", cells(trees, "projective trees, %")[1])
@@ -178,14 +195,14 @@ def test_data_of_the_directory(tmp_path):
     assert f"`figures/{drawn[0]}`" in page
     # Once is enough; what was measured on models that are gone stays; another model is measured anew.
     measured = ("document-trees", "figures")
-    assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
+    assert invoke(*measured, *places, *only, *small, *more).stderr == ""
     shutil.rmtree(tmp_path / "m")
     kept = json.loads((tmp_path / "r/document-trees.json").read_text())["figures"]["yelp"]
     for name, figures in (("document-trees", {"czech": kept}), ("figures", ["czech-first", "yelp-old"])):
         path = tmp_path / f"r/{name}.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "figures": figures}))
-    assert invoke("reproduce", *measured, *places, *only, *small, *more).stderr == ""
-    said = invoke("reproduce", "documents", *measured, *places, *only, *small, *more, "--set", "model.hidden=5").stderr
+    assert invoke(*measured, *places, *only, *small, *more).stderr == ""
+    said = invoke("documents", *measured, *places, *only, *small, *more, "--set", "model.hidden=5").stderr
     assert "trees of sentences of Yelp" in said
     found = json.loads((tmp_path / "r/document-trees.json").read_text())["figures"]
     assert set(found) == {"czech", "yelp"}
@@ -197,25 +214,25 @@ def test_data_of_the_directory(tmp_path):
 
 
 def test_the_command_knows_all_tables():
-    from treetext.cli._reproduce import TABLES as NAMES
-
-    assert sorted(NAMES) == sorted([*TABLES, *MEASURES])
+    assert list(NAMES) == [name for study in STUDIES for name in study.names]
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("tables",), "tables: no such table; expected one of documents, snli, hidden-trees"),
+        (("tables",), "tables: no such table; expected one of documents, snli, statistics"),
         (("snli", "--data", "nowhere"), "nowhere/snli: no such file or directory; expected it in the directory"),
         (("documents", "--only", "snli/"), "--only snli/: no run of documents starts so; --list without --only"),
     ],
 )
 def test_refusals(tmp_path, arguments, complaint):
     places = ("--results", tmp_path / "r", "--models", tmp_path / "m", "--out", tmp_path / "p.md")
-    assert complaint in refusal("reproduce", *arguments, *places)
+    assert complaint in refusal(*arguments, *places)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_names_of_runs():
-    assert Run("snli/ours-none", 2).name == "snli/ours-none.2"
-    assert Path(Run("snli/ours-none", 2).name).suffix == ".2"
+    run = find_run("snli/ours-none.2")
+    assert (run.name, run.seed, run.cell.name) == ("snli/ours-none.2", 2, "snli/ours-none")
+    assert find_run("snli/ours-none").seed == 1
+    assert Path(run.name).suffix == ".2"

@@ -1,27 +1,19 @@
-"""Recipes: those of the package say what the paper says, and mistakes in one's own are explained."""
+"""Recipes: those of the package are whole, and mistakes in one's own are explained."""
 
 import pytest
-from treetext.text import BadInput, Vocabulary
 
 from tests.training.small import tiny, write_table
 from treetext.models import DocumentClassifier, PairClassifier
-from treetext.training import Recipe, load_recipe, parse_overrides, recipe_names
-
-ROWS = ("none", "simple", "sentence", "document", "both")
-PAPER = {
-    **{f"yelp/{row}": score for row, score in zip(ROWS, (66.7, 67.7, 68.0, 67.8, 68.6), strict=True)},
-    **{f"imdb/{row}": score for row, score in zip(ROWS, (47.5, 48.2, 48.8, 48.6, 49.2), strict=True)},
-    **{f"czech/{row}": score for row, score in zip(ROWS, (80.5, 81.4, 81.5, 81.1, 82.1), strict=True)},
-    **{f"debates/{row}": score for row, score in zip(ROWS, (73.7, 75.3, 74.6, 75.2, 76.5), strict=True)},
-    **{"snli/none": 85.3, "snli/simple": 86.2, "snli/projective": 86.8, "snli/nonprojective": 86.9},
-}
-ATTENTION = {
-    "none": ("none", "none"),
-    "simple": ("simple", "simple"),
-    "sentence": ("nonprojective", "none"),
-    "document": ("none", "nonprojective"),
-    "both": ("nonprojective", "nonprojective"),
-}
+from treetext.text import BadInput, Vocabulary
+from treetext.training import (
+    Recipe,
+    load_recipe,
+    load_template,
+    parse_overrides,
+    recipe_names,
+    to_toml,
+    to_values,
+)
 
 
 def packaged(name):
@@ -46,49 +38,13 @@ def test_every_recipe_is_whole(name):
     assert recipe.name == name
     assert recipe.about
     assert untrained(recipe).size > 0
-    assert recipe.paper == PAPER.get(name.removesuffix("-125").removesuffix("-175"))
     assert load_recipe(recipe) == recipe
 
 
-def test_every_row_of_the_paper_has_a_recipe():
-    assert set(PAPER) <= set(recipe_names())
-
-
-@pytest.mark.parametrize("name", [name for name in PAPER if not name.startswith("snli")])
-def test_the_paper_s_sizes_for_documents(name):
-    recipe, row = packaged(name), name.split("/")[1]
-    model, training = recipe.model, recipe.training
-    assert model.embedding == 200
-    assert model.semantic == 75
-    assert model.structure == (0 if row == "none" else 25)
-    assert (model.words.attention, model.sentences.attention) == ATTENTION[row]
-    assert model.dropout == 0.3
-    assert (training.optimizer, training.learning_rate, training.l2, training.batch_size) == ("adagrad", 0.05, 1e-4, 32)
-    assert recipe.vocabulary.min_count == 6, "more than five times"
-    assert (recipe.vocabulary.vectors, recipe.vocabulary.skip_gram, recipe.vocabulary.window) == ("word2vec", False, 5)
-    for level in (model.words, model.sentences):
-        assert (level.encoder, level.pooling, level.children, level.activation) == ("bilstm", "max", True, "tanh")
-    assert (model.layers, model.hidden) == (2, 150)
-    assert recipe.data.folds == (10 if name.startswith("czech") else None)
-
-
-@pytest.mark.parametrize("name", [name for name in PAPER if name.startswith("snli")])
-def test_the_paper_s_sizes_for_pairs(name):
-    recipe = packaged(name)
-    model, training = recipe.model, recipe.training
-    assert (model.embedding, model.semantic, model.hidden, model.dropout) == (300, 100, 200, 0.2)
-    assert model.structure == 50 or name == "snli/none"
-    assert (training.optimizer, training.learning_rate, training.batch_size) == ("adagrad", 0.05, 32)
-    assert model.words.attention == name.split("/")[1]
-
-
-def test_numbers_of_parameters():
-    sizes = {name: untrained(packaged(name)).size for name in PAPER}
-    for name, size in sizes.items():
-        print(f"{name:20} {size:,}")
-    assert 594_000 <= sizes["debates/both"] <= 640_000
-    wider = load_recipe(packaged("debates/both"), {"model.structure": 50})
-    assert 830_000 <= untrained(wider).size <= 860_000, "as the paper's table says: 75 + 50 with children"
+def test_there_are_few_recipes():
+    """Those that a user picks from; what reproduces a paper is a study."""
+    assert {name.partition("/")[0] for name in recipe_names()} == {"documents", "pairs", "hidden-trees"}
+    assert len(recipe_names()) <= 12
 
 
 def test_overrides():
@@ -179,18 +135,33 @@ def test_documents_are_no_pairs(tmp_path):
 
 def test_files_with_bases(tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_text('base = ["debates/both", "_quick"]\n[data]\npath = "x"\n[training]\nepochs = 3\n')
-    mine, theirs = load_recipe(path), packaged("debates/both")
+    path.write_text('base = ["documents/both", "_none"]\n[data]\npath = "x"\n[training]\nepochs = 3\n')
+    mine, theirs = load_recipe(path), packaged("documents/both")
     assert mine.name == "mine"
-    assert mine.model == theirs.model
+    assert mine.model == packaged("documents/none").model
     assert (mine.training.epochs, mine.training.optimizer) == (3, "adamw")
-    path.write_text('base = "debates/both"\n[data]\npath = "somewhere"\n')
-    assert load_recipe(path).model_copy(update={"name": "debates/both", "paper": 76.5}) == theirs
-    assert load_recipe(path).paper is None, "which is the score of theirs"
+    path.write_text('base = "documents/both"\n[data]\npath = "somewhere"\n')
+    assert load_recipe(path).model_copy(update={"name": "documents/both"}) == theirs
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_recipes_round_trip_as_toml(name, tmp_path):
+    path, recipe = tmp_path / "recipe.toml", packaged(name)
+    path.write_text(to_toml(recipe), encoding="utf-8")
+    assert load_recipe(path) == recipe
+    template = to_values(load_template(name))
+    assert template["data"].get("path") is None
+    assert {**to_values(recipe)["data"], "path": None} == {**template["data"], "path": None}
+
+
+def test_templates_may_lack_a_path_and_nothing_else():
+    with pytest.raises(BadInput, match="unknown; did you mean hidden"):
+        load_template("documents/both", {"model.hiden": 1})
+    assert load_template("documents/both", {"data.path": "x"}).data.path == "x"
 
 
 def test_recipes_round_trip_as_json(tmp_path):
-    path, recipe = tmp_path / "recipe.json", packaged("czech/both")
+    path, recipe = tmp_path / "recipe.json", packaged("pairs/projective")
     path.write_text(recipe.model_dump_json())
     assert load_recipe(path) == recipe
 
@@ -201,7 +172,7 @@ def test_recipes_round_trip_as_json(tmp_path):
         (b"[data\n", "expected a recipe in TOML"),
         (b"\xff\xfe", "not UTF-8"),
         (b"", "data: missing; expected a value in the recipe or by --set data="),
-        (b'base = "debates/all"', "base: no recipe 'debates/all'"),
+        (b'base = "documents/all"', "base: no recipe 'documents/all'"),
         (b"base = 5", "base: no recipe 5"),
         (b"base = [5]", "base: no recipe 5"),
     ],
@@ -217,8 +188,8 @@ def test_bad_files(tmp_path, content, message):
 
 
 def test_no_such_recipe(tmp_path):
-    with pytest.raises(BadInput, match=r"debates/boht: no such recipe; did you mean debates/both\?"):
-        load_recipe("debates/boht")
+    with pytest.raises(BadInput, match=r"documents/boht: no such recipe; did you mean documents/both\?"):
+        load_recipe("documents/boht")
     with pytest.raises(BadInput, match=r"zzz: no such recipe; `treetext recipes` lists"):
         load_recipe("zzz")
     with pytest.raises(BadInput, match=r"none\.toml: No such file or directory"):
@@ -231,7 +202,7 @@ def test_no_such_recipe(tmp_path):
 
 
 def test_recipes_do_not_change():
-    recipe = packaged("debates/both")
+    recipe = packaged("documents/both")
     with pytest.raises(ValueError, match="frozen"):
         recipe.seed = 5
     assert isinstance(recipe, Recipe)
