@@ -18,11 +18,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from treetext.analysis._figures import judge
-from treetext.analysis._induced import Gathered
-from treetext.text import Vocabulary, batch
 
-from treetext.models import DocumentClassifier, DocumentSettings
+from treetext.data import Vocabulary
+from treetext.data.batches import Document, collate
+from treetext.evaluation.figures import judge
+from treetext.evaluation.induced import Gathered
+from treetext.models import Ran, StructuredDocuments, StructuredDocumentsSettings
 
 DOCUMENTS, SENTENCES, WORDS, VOCABULARY, BATCH = 10_000, 10, 17, 30_000, 32
 CELLS = ("forward", "decoding", "entropies and margins", "statistics and intervals")
@@ -78,28 +79,28 @@ def run(documents: int, kind: str, temperature: float) -> dict[str, float]:
     gathered = Gathered(["words", "sentences"], lengths, np.arange(documents))
     for start in range(0, documents, BATCH):
         some = np.arange(start, min(start + BATCH, documents))
-        texts = [(random.integers(2, VOCABULARY, lengths[i].sum()), lengths[i]) for i in some]
-        tensors = model.batch(batch(texts, np.zeros(len(some)), some))
+        texts = [Document(random.integers(2, VOCABULARY, lengths[i].sum()), lengths[i]) for i in some]
+        batch = collate(texts, np.zeros(len(some)), some)
         with timed("forward"):
-            scored = model.score(tensors)
+            output = model(batch)
         with timed("decoding"):
-            for chunk in scored.words + scored.sentences:
-                chunk.trees.mbr()
+            for bucket in output.levels["words"] + output.levels["sentences"]:
+                bucket.trees.mbr()
         with timed("all decoding"):  # once more, and all else that is asked of a distribution
-            gathered.add(some, tensors, scored)
+            gathered.add(Ran(some.tolist(), batch, output))
     seconds["entropies and margins"] = seconds["all decoding"] - seconds["decoding"]
     with timed("statistics and intervals"):
         for name, level in gathered.levels.items():
-            judge({"model": level}, getattr(model.settings, name), None, documents)
+            judge({"model": level}, model.trees[name], None, documents)
     return seconds
 
 
-def make_model(kind: str, temperature: float) -> DocumentClassifier:
+def make_model(kind: str, temperature: float) -> StructuredDocuments:
     torch.manual_seed(0)
     level = {"attention": kind, "temperature": temperature}
-    settings = DocumentSettings.model_validate({"task": "documents", "words": level, "sentences": level})
+    settings = StructuredDocumentsSettings.model_validate({"words": level, "sentences": level})
     words = ["<pad>", "<unk>", *(f"w{i}" for i in range(VOCABULARY - 2))]
-    model = DocumentClassifier(settings, Vocabulary(words), list("12345"))
+    model = StructuredDocuments(settings, list("12345"), vocabulary=Vocabulary(words))
     with torch.no_grad():
         model.embedding.weight *= 10  # as long as trained vectors
     return model.eval()

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from treetext.text import Vocabulary
 
-from treetext.models import DocumentClassifier, DocumentSettings
+from treetext.data import Vocabulary
+from treetext.models import StructuredDocuments, StructuredDocumentsSettings, save_model
 
 VOCABULARY = 30_000
 DOCUMENTS = {"short": (2, 12), "long": (20, 17)}  # sentences, and words in each, on average
@@ -53,7 +53,7 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     print_header()
     with tempfile.TemporaryDirectory() as folder:
-        make_model().save_pretrained(folder, replace=True)
+        save_model(make_model(), folder, replace=True)
         with serving(folder, *SERVERS["batched"]) as batched, serving(folder, *SERVERS["alone"]) as alone:
             lost = print_speed({"batched": batched, "alone": alone}, options.seconds)
             lost += print_memory(batched, options.seconds)
@@ -70,10 +70,10 @@ def print_header() -> None:
     print(f"- POST /v1/predict, one text a request; wanted: {WANTED} times the throughput at {max(CLIENTS)} clients")
 
 
-def make_model() -> DocumentClassifier:
+def make_model() -> StructuredDocuments:
     torch.manual_seed(0)
     words = ["<pad>", "<unk>", ".", *(f"w{i}" for i in range(VOCABULARY - 3))]
-    return DocumentClassifier(DocumentSettings(task="documents"), Vocabulary(words), list("12345"))
+    return StructuredDocuments(StructuredDocumentsSettings(), list("12345"), vocabulary=Vocabulary(words))
 
 
 def make_requests(kind: str, count: int = 200, seed: int = 0, prefix: str = "w") -> list[bytes]:

@@ -23,13 +23,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from treetext.corpora.hidden_trees import HiddenTrees, generate
-from treetext.text import Batch, Encoded, Example, Tokenizer, Vocabulary, batch, encode
-from treetext.training._optimizers import make_optimizer
-from treetext.training._recipe import Training
 
-from treetext.models import DocumentClassifier, DocumentSettings
-from treetext.nn import Chunks
+from treetext.data import Corpus, Encoded, Example, Tokenizer, Vocabulary, encode, reader
+from treetext.data.batches import Batch, Document, collate
+from treetext.data.readers.hidden_trees import HiddenTrees, generate
+from treetext.models import StructuredDocuments, StructuredDocumentsSettings
+from treetext.nn import Buckets
+from treetext.training import Training, load_recipe
+from treetext.training.optimizers import make_optimizer
 
 THREADS = 2
 DOCUMENTS, SENTENCES, WORDS, VOCABULARY = 32, 9, 17, 30_000
@@ -75,45 +76,45 @@ def print_table(title: str, *rows: tuple[object, ...]) -> None:
             print("| --- |" + " ---: |" * (len(row) - 1))
 
 
-def make_document(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def make_document(random: np.random.Generator) -> Document:
     """Word ids, as frequent as words are (Zipf), and the lengths of the sentences."""
     sentences = 1 + random.poisson(SENTENCES - 1)
     lengths = np.clip(random.gamma(2.5, WORDS / 2.5, sentences).astype(int), 1, 100)
     ranks = np.exp(random.random(lengths.sum()) * np.log(VOCABULARY - 2))
-    return 2 + ranks.astype(np.int64) % (VOCABULARY - 2), lengths
+    return Document(2 + ranks.astype(np.int64) % (VOCABULARY - 2), lengths)
 
 
 def make_batch(seed: int) -> Batch:
     """Documents of similar length, as in training: the middle ones of many."""
     random = np.random.default_rng(seed)
-    documents = sorted((make_document(random) for _ in range(640)), key=lambda document: len(document[1]))
+    documents = sorted((make_document(random) for _ in range(640)), key=lambda document: len(document.lengths))
     start = int(random.integers(0, len(documents) - DOCUMENTS))
     some = documents[start : start + DOCUMENTS]
-    return batch(some, random.integers(0, 5, DOCUMENTS), np.arange(DOCUMENTS))
+    return collate(some, random.integers(0, 5, DOCUMENTS), np.arange(DOCUMENTS))
 
 
 def words_of(batches: list[Batch]) -> float:
     return statistics.mean(sum(int(lengths.sum()) for lengths in b.lengths) for b in batches)
 
 
-def make_model(kind: str) -> DocumentClassifier:
+def make_model(kind: str) -> StructuredDocuments:
     torch.manual_seed(0)
     level = {"attention": kind}
-    settings = DocumentSettings(task="documents", words=level, sentences=level)  # type: ignore[arg-type]
+    settings = StructuredDocumentsSettings(words=level, sentences=level)  # type: ignore[arg-type]
     vocabulary = Vocabulary(["<pad>", "<unk>", *(f"w{i}" for i in range(VOCABULARY - 2))])
-    return DocumentClassifier(settings, vocabulary, list("12345"))
+    return StructuredDocuments(settings, list("12345"), vocabulary=vocabulary)
 
 
 def training_step(kind: str, batches: list[Batch]) -> Step:
-    """A whole step: grouping the sentences, forward, backward, the paper's Adagrad with L2."""
+    """A whole step: forward, backward, the paper's Adagrad with L2."""
     model = make_model(kind)
     optimizer = make_optimizer(model, Training())
     order = Cycle(batches)
 
     def step() -> None:
-        tensors = model.batch(next(order))
+        batch = next(order)
         optimizer.zero_grad()
-        cross_entropy(model(tensors), tensors.sentences.labels).backward()
+        cross_entropy(model(batch).logits, batch.labels).backward()
         optimizer.step()
 
     return step
@@ -129,12 +130,11 @@ class Cycle:
 
 
 def bare_step(batches: list[Batch], most: int | None, at_once: bool) -> Step:
-    """Only torch's LSTMs of both levels, forward and backward; sentences in our chunks, or in chunks of `most`.
+    """Only torch's LSTMs of both levels, forward and backward; sentences in our buckets, or in buckets of `most`.
 
-    Either forward through all chunks `at_once` and then backward, as in a model, or one chunk after the other.
+    Either forward through all buckets `at_once` and then backward, as in a model, or one bucket after the other.
     """
     torch.manual_seed(0)
-    model = make_model("none")
     words = nn.LSTM(200, 100, bidirectional=True)
     sentences = nn.LSTM(150, 100, bidirectional=True)
     inputs = []
@@ -143,10 +143,9 @@ def bare_step(batches: list[Batch], most: int | None, at_once: bool) -> Step:
         shapes = [ids.shape for ids in b.words]
         if most:
             shapes = [(len(some), int(some[0])) for some in lengths.split(most)]
-        groups = model.batch(b).groups
         inputs.append(
             [(words, torch.randn(n, m, 200, requires_grad=True)) for m, n in shapes]
-            + [(sentences, torch.randn(g.shape[1], g.shape[0], 150, requires_grad=True)) for g in groups]
+            + [(sentences, torch.randn(g.shape[1], g.shape[0], 150, requires_grad=True)) for g in b.documents]
         )
     order = Cycle(inputs)
 
@@ -179,7 +178,7 @@ def medians(steps: dict[Any, Step], seconds: float) -> dict[Any, float]:
 def print_speed(batches: list[Batch], seconds: float) -> None:
     bare = {
         f"bare LSTMs, {name}, {'all at once' if at_once else 'one by one'}": bare_step(batches, most, at_once)
-        for name, most in (("our chunks", None), ("chunks of 64", 64), ("chunks of 128", 128))
+        for name, most in (("our buckets", None), ("buckets of 64", 64), ("buckets of 128", 128))
         for at_once in (True, False)
     }
     steps = {**bare, **{f"training step, {kind}": training_step(kind, batches) for kind in KINDS}}
@@ -201,15 +200,14 @@ def print_parts(b: Batch, seconds: float) -> None:
     """Each part alone, forward and backward, on what it gets in a step."""
     model = make_model("nonprojective")
     optimizer = make_optimizer(model, Training())
-    documents = model.batch(b)
     with torch.no_grad():
-        words, chunks = model.embedded(b)
-        encoded = model.words.encoder.encode(words, chunks)
-        composed = model.words.compose(words, chunks)
-        sentences = torch.cat([part.vectors for part in composed])[torch.cat([g.T.flatten() for g in documents.groups])]
-        groups = Chunks.of([which.shape for which in documents.groups], documents.counts)
+        words, buckets = model.embedded(b)
+        encoded = model.words.encoder.encode(words, buckets)
+        composed = model.words.compose(words, buckets)
+        sentences = torch.cat([part.vectors for part in composed])[torch.cat([g.T.flatten() for g in b.documents])]
+        groups = Buckets.of([which.shape for which in b.documents], b.counts)
         encoded_sentences = model.sentences.encoder.encode(sentences, groups)
-    cross_entropy(model(documents), b.labels).backward()
+    cross_entropy(model(b).logits, b.labels).backward()
 
     def both_ways(function: Callable[[], Sequence[Tensor]]) -> Step:
         def step() -> None:
@@ -221,13 +219,13 @@ def print_parts(b: Batch, seconds: float) -> None:
     for leaf in (words, *encoded, sentences, *encoded_sentences):
         leaf.requires_grad_()
     steps: dict[str, Step] = {
-        "batch (ids to tensors)": lambda: model.batch(batch_again(b)),
+        "batch (ids to tensors)": lambda: batch_again(b),
         "embedding and dropout": both_ways(lambda: model.embedded(b)[:1]),
-        "LSTMs of words": both_ways(lambda: model.words.encoder.encode(words, chunks)),
-        "attention of words": both_ways(lambda: [x.vectors for x in model.words.attention.attend(*encoded, chunks)]),
+        "LSTMs of words": both_ways(lambda: model.words.encoder.encode(words, buckets)),
+        "attention of words": both_ways(lambda: [x for x, _, _ in model.words.attention.attend(*encoded, buckets)]),
         "LSTMs of sentences": both_ways(lambda: model.sentences.encoder.encode(sentences, groups)),
         "attention of sentences": both_ways(
-            lambda: [x.vectors for x in model.sentences.attention.attend(*encoded_sentences, groups)]
+            lambda: [x for x, _, _ in model.sentences.attention.attend(*encoded_sentences, groups)]
         ),
         "optimiser": optimizer.step,
         "whole step": training_step("nonprojective", [b]),
@@ -245,11 +243,11 @@ def print_parts(b: Batch, seconds: float) -> None:
 def batch_again(b: Batch) -> Batch:
     lengths = torch.cat(b.lengths)[b.order].numpy()
     documents, at = [], 0
-    for count in b.sentences.tolist():
+    for count in torch.cat(b.counts)[b.document_order].tolist():
         n = lengths[at : at + count]
-        documents.append((np.ones(n.sum(), np.int64), n))
+        documents.append(Document(np.ones(n.sum(), np.int64), n))
         at += count
-    return batch(documents, b.labels, b.rows)
+    return collate(documents, b.labels, b.rows)
 
 
 def texts(count: int) -> Iterator[tuple[str, Example]]:
@@ -257,7 +255,7 @@ def texts(count: int) -> Iterator[tuple[str, Example]]:
     words = [f"w{i}" for i in range(VOCABULARY)]
     made = []
     for _ in range(min(count, 5000)):
-        ids, lengths = make_document(random)
+        ids, lengths, *_ = make_document(random)
         ends = np.cumsum(lengths)
         made.append([[words[i] for i in ids[end - n : end]] for n, end in zip(lengths, ends, strict=True)])
     for i in range(count):
@@ -298,22 +296,19 @@ def print_memory(documents: int) -> None:
 
 def train_on(folder: Path) -> dict[str, float]:
     """Some steps, as `treetext train` takes them, on an encoded corpus."""
-    from treetext.corpora import Data
-    from treetext.training._module import Loaders
-
-    from treetext.training import Corpus, Recipe
+    from treetext.training.module import Loaders
 
     encoded = Encoded(folder / "corpus.arrow")
-    data = Data(format="split", path="not read")
     splits = {name: np.flatnonzero(encoded.splits == i) for i, name in enumerate(encoded.split_names)}
-    corpus = Corpus(data, encoded, {"test": np.arange(0), **splits}, "", [])
-    recipe = Recipe.model_validate({"data": data, "model": {"task": "documents"}})
-    vocabulary = corpus.vocabulary(recipe.vocabulary)
-    model = DocumentClassifier(recipe.model, vocabulary, corpus.classes)
+    corpus = Corpus(reader("split", path="not read"), encoded, {"test": np.arange(0), **splits}, "", [])
+    vocabulary = {"vectors": "random"}
+    model_settings = {"kind": "structured-documents", "vocabulary": vocabulary}
+    recipe = load_recipe({"data": {"format": "split", "path": "not read"}, "model": model_settings})
+    model = StructuredDocuments.for_corpus(recipe.model, corpus)
     optimizer = make_optimizer(model, recipe.training)
-    for i, tensors in enumerate(Loaders(corpus, model, recipe).train_dataloader()):
+    for i, batch in enumerate(Loaders(corpus, model, recipe).train_dataloader()):
         optimizer.zero_grad()
-        cross_entropy(model(tensors), tensors.sentences.labels).backward()
+        cross_entropy(model(batch).logits, batch.labels).backward()
         optimizer.step()
         if i + 1 == STEPS:
             break

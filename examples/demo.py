@@ -12,12 +12,13 @@ from rich.panel import Panel
 from rich.progress import Progress, TaskID
 from rich.table import Table
 from rich.text import Text
-from treetext.analysis import analyse, bag_of_words, gold_recovery, majority
 
 from treetext import load_model, train
-from treetext.models import Classifier
-from treetext.show import draw, report
-from treetext.training import Corpus, Recipe, load_recipe, new_model, open_corpus
+from treetext.data import Corpus, open_corpus
+from treetext.evaluation import analyse, evaluate, gold_recovery
+from treetext.models import Model, find_model
+from treetext.show import analysis_tables, draw, report
+from treetext.training import Recipe, load_recipe
 from treetext.trees import Tree
 
 SPEECH = (
@@ -72,12 +73,12 @@ def cell_values(name: str) -> Mapping[str, Any]:
     return find_run(name).cell.values
 
 
-def show_scores(model: Classifier, corpus: Corpus) -> None:
+def show_scores(model: Model, corpus: Corpus) -> None:
     console.rule("Test accuracy, in percent")
     table = Table("classifier", "accuracy", box=None, pad_edge=False)
     for name, accuracy in (
-        ("the most frequent class of the training data", majority(corpus)),
-        ("bag of words (logistic regression)", bag_of_words(corpus)),
+        ("the most frequent class of the training data", baseline("majority", corpus)),
+        ("bag of words (logistic regression)", baseline("bag-of-words", corpus)),
         ("treetext, trees of words and sentences", model.about["scores"]["test"]),
     ):
         table.add_row(name, f"{100 * accuracy:5.1f}")
@@ -88,11 +89,19 @@ def show_scores(model: Classifier, corpus: Corpus) -> None:
     )
 
 
-def show_recovery(model: Classifier, corpus: Corpus) -> None:
+def baseline(kind: str, corpus: Corpus) -> float:
+    """The test accuracy of a model that is not trained by gradients."""
+    cls = find_model({"kind": kind})
+    model = cls.for_corpus(cls.Settings(kind=kind), corpus)
+    model.fit(corpus)
+    return evaluate(model, corpus).accuracy
+
+
+def show_recovery(model: Model, corpus: Corpus) -> None:
     """The labels say nothing of trees: do the induced ones come near those that the texts were made with?"""
     console.rule("Gold arcs in the induced trees of the test documents, in percent")
     trained = gold_recovery(model, corpus)
-    untrained = gold_recovery(new_model(load_recipe(model.about["recipe"]), corpus), corpus)
+    untrained = gold_recovery(model.untrained(), corpus)
     table = Table("trees of", "", "right heads", "arcs, either direction", "right roots", box=None, pad_edge=False)
     for level in trained:
         for name, found in (
@@ -104,7 +113,7 @@ def show_recovery(model: Classifier, corpus: Corpus) -> None:
     console.print(table, "")
 
 
-def show_document(model: Classifier, corpus: Corpus) -> None:
+def show_document(model: Model, corpus: Corpus) -> None:
     """The shortest test document with five sentences or more."""
     rows = corpus.rows["test"]
     counts = corpus.encoded.sentence_counts[rows]
@@ -151,10 +160,10 @@ def show_next(out: str, recipe: Recipe, source: str | None) -> None:
     console.print()
 
 
-def write_report(model: Classifier, corpus: Corpus, path: Path) -> None:
+def write_report(model: Model, corpus: Corpus, path: Path) -> None:
     """Scores, statistics and all trees, to look at in a browser."""
     console.rule("Report")
-    path.write_text(report(model, corpus, tables=analyse(model, corpus).tables()), encoding="utf-8")
+    path.write_text(report(model, corpus, tables=analysis_tables(analyse(model, corpus))), encoding="utf-8")
     console.print(f"Scores, statistics and trees are in {path}. To see them, open in a browser:\n", soft_wrap=True)
     console.print(f"  {path.resolve().as_uri()}\n", soft_wrap=True)
 

@@ -77,9 +77,9 @@ def private_attributes(source: Path = SOURCE) -> list[Place]:
         defined = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_own(node)}
         defined |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and _is_private(node.attr) and not _is_own(node):
-                if node.attr not in TUPLES | defined and not _is_torch(node):
-                    found.append(_place(file, node))
+            other = isinstance(node, ast.Attribute) and _is_private(node.attr) and not _is_own(node)
+            if other and node.attr not in TUPLES | defined and not _is_torch(node):
+                found.append(_place(file, node))
     return found
 
 
@@ -98,9 +98,8 @@ def task_branches(source: Path = SOURCE) -> list[Place]:
                 spelt = any(isinstance(part, ast.Constant) and part.value in TASKS for part in parts)
                 if named or spelt:
                     found.append(_place(file, node))
-            elif isinstance(node, ast.match_case):
-                if any(isinstance(part, ast.Constant) and part.value in TASKS for part in ast.walk(node.pattern)):
-                    found.append(Place(str(file), node.pattern.lineno, ast.unparse(node.pattern)))
+            elif isinstance(node, ast.match_case) and _spells_a_task(node.pattern):
+                found.append(Place(str(file), node.pattern.lineno, ast.unparse(node.pattern)))
     return found
 
 
@@ -145,6 +144,10 @@ def _imported(node: ast.AST) -> list[tuple[str, str]]:
 
 def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
+
+
+def _spells_a_task(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Constant) and part.value in TASKS for part in ast.walk(node))
 
 
 def _is_own(node: ast.Attribute) -> bool:

@@ -35,7 +35,9 @@ def ship(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
             run = max(there, key=there.__getitem__)
             say(f"{name}: {run.name}, the best by dev of {len(there)}")
             corpus = open_corpus(recipe_of(run, places).data)
-            made[name] = small_copy(load_model(places.models / run.name), corpus, name, run)
+            model = load_model(places.models / run.name)
+            assert isinstance(model, WordModel)  # all candidates have a vocabulary to shrink
+            made[name] = small_copy(model, corpus, name, run)
     for name, model in made.items():  # all of them, or none
         save_model(model, places.shipped / name, replace=True, half=True)
     return {
