@@ -9,7 +9,7 @@ from torch.autograd import gradcheck
 
 from tests.trees.brute import Enumeration
 from treetext.nn import KINDS, Attention
-from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees
+from treetext.trees import Marginals, NonProjectiveTrees, ProjectiveTrees, TreeDistribution
 
 TREES = {"projective": ProjectiveTrees, "nonprojective": NonProjectiveTrees}
 K, S = 5, 3
@@ -106,11 +106,48 @@ def test_with_products_words_meet_along_arcs_alone(kind: str) -> None:
     """With the trees as they are, the sum over words has no part to which two words contribute without an arc."""
     attention = layer(kind, activation="product", children=False)
     tree = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).double()  # 0 is the head of 1; 0, 2: roots
-    attention.replacement = lambda _: Marginals(tree[None], torch.tensor([[1.0, 0.0, 1.0]]).double())
+    marginals = Marginals(tree[None], torch.tensor([[1.0, 0.0, 1.0]]).double())
     e, d = vectors(1, 3, K).requires_grad_(), vectors(1, 3, S, seed=1)
-    hessian = torch.autograd.functional.hessian(lambda e: attention(e, d).vectors.sum(), e)[0, :, :, 0]
+    hessian = torch.autograd.functional.hessian(lambda e: attention(e, d, None, lambda _: marginals)[0].sum(), e)
+    hessian = hessian[0, :, :, 0]
     met = hessian.abs().sum((1, 3)) > 1e-9
     assert met.tolist() == [[False, True, False], [True, False, False], [False, False, False]]
+
+
+@every_tree
+@every_update
+@pytest.mark.parametrize("children", [True, False])
+def test_other_marginals(kind: str, options: dict[str, Any], children: bool) -> None:
+    """They are used, and returned, in place of the trees' own; the trees stay as they are."""
+    attention = layer(kind, children=children, **options)
+    e, d, lengths = vectors(2, 4, K), vectors(2, 4, S, seed=1), torch.tensor([4, 3])
+    own, before, trees = attention(e, d, lengths)
+    assert before is not None
+    seen = []
+
+    def other(given: TreeDistribution) -> Marginals:
+        seen.append(given)
+        return Marginals(given.marginals.arcs.mT, given.marginals.roots.flip(-1))
+
+    found, after, same = attention(e, d, lengths, other)
+    assert seen == [same]
+    assert torch.equal(same.arcs, trees.arcs)
+    assert after is not None
+    assert torch.equal(after.arcs, before.arcs.mT)
+    assert torch.equal(after.roots, before.roots.flip(-1))
+    assert not torch.allclose(found[:, :3], own[:, :3])
+    again, _, _ = attention(e, d, lengths, lambda trees: trees.marginals)
+    assert torch.equal(again, own)
+    assert torch.equal(attention(e, d, lengths)[0], own), "once only"
+
+
+@pytest.mark.parametrize("kind", ["none", "simple"])
+def test_without_trees_there_are_no_marginals_to_replace(kind: str) -> None:
+    def never(_: TreeDistribution) -> Marginals:
+        raise AssertionError
+
+    attention, e, d = layer(kind), vectors(2, 4, K), vectors(2, 4, S, seed=1)
+    assert torch.equal(attention(e, d, None, never)[0], attention(e, d)[0])
 
 
 def test_products_have_no_gate() -> None:
@@ -122,7 +159,7 @@ def test_products_have_no_gate() -> None:
 def test_a_gate_is_shut_at_first(kind: str) -> None:
     attention = Attention(K, S, kind, gated=True).double()
     e, d = vectors(2, 4, K), vectors(2, 4, S, seed=1)
-    found = attention(e, d).vectors
+    found = attention(e, d)[0]
     assert torch.equal(found, e)
     if kind != "none":
         found.sum().backward()
@@ -141,13 +178,13 @@ def test_padding_is_invisible(kind: str, options: dict[str, Any]) -> None:
             e[b, n:], d[b, n:] = garbage, -garbage
         e_leaf, d_leaf = e.clone().requires_grad_(), d.clone().requires_grad_()
         attention.zero_grad()
-        found = attention(e_leaf, d_leaf, lengths).vectors
+        found = attention(e_leaf, d_leaf, lengths)[0]
         sum(found[b, :n].square().sum() for b, n in enumerate(lengths.tolist())).backward()
         grads = [x.grad for x in (e_leaf, d_leaf, *attention.parameters()) if x.grad is not None]
         assert all(grad.isfinite().all() for grad in grads)
         results.append([found, *grads])
         for b, n in enumerate(lengths.tolist()):
-            alone = attention(e[b : b + 1, :n], d[b : b + 1, :n]).vectors[0]
+            alone = attention(e[b : b + 1, :n], d[b : b + 1, :n])[0][0]
             torch.testing.assert_close(found[b, :n], alone, rtol=0, atol=1e-6)
             for grad in grads[: 1 if kind == "none" else 2]:
                 assert not grad[b, n:].any()
@@ -178,9 +215,10 @@ def test_gradients(kind: str, options: dict[str, Any]) -> None:
 
 def test_none_does_nothing() -> None:
     e = vectors(2, 4, K)
-    found = layer("none")(e, vectors(2, 4, 0))
-    assert torch.equal(found.vectors, e)
-    assert found.marginals is None
+    found, marginals, trees = layer("none")(e, vectors(2, 4, 0))
+    assert torch.equal(found, e)
+    assert marginals is None
+    assert trees is None
     assert not list(Attention(K, 0, "none").parameters())
 
 
@@ -222,8 +260,12 @@ def test_trees(kind: str, single_root: bool) -> None:
     trees = attention.trees(d, lengths)
     assert type(trees) is TREES[kind]
     assert trees.single_root == single_root
-    marginals = attention(e, d, lengths).marginals
+    _, marginals, own = attention(e, d, lengths)
     assert marginals is not None
+    assert type(own) is TREES[kind]
+    assert torch.equal(own.arcs, trees.arcs)
+    assert torch.equal(own.roots, trees.roots)
+    assert own.single_root == single_root
     assert torch.equal(trees.marginals.arcs, marginals.arcs)
     assert torch.equal(trees.marginals.roots, marginals.roots)
     roots = marginals.roots.sum(-1)
@@ -236,7 +278,7 @@ def test_temperature_sharpens(kind: str) -> None:
     e, d = vectors(1, 4, K), vectors(1, 4, S, seed=1)
     largest = []
     for temperature in (1e-4, 1.0, 100.0):
-        marginals = layer(kind, temperature=temperature)(e, d).marginals
+        marginals = layer(kind, temperature=temperature)(e, d)[1]
         assert marginals is not None
         largest.append(float(torch.cat([marginals.arcs, marginals.roots[:, None]], 1).amax(1).mean().detach()))
     assert largest[0] > 0.99
@@ -250,13 +292,13 @@ def test_half_precision(kind: str, dtype: torch.dtype, options: dict[str, Any]) 
     attention = layer(kind, torch.float32, **options)
     e, d = vectors(2, 4, K, dtype=torch.float32), vectors(2, 4, S, seed=1, dtype=torch.float32)
     lengths = torch.tensor([4, 2])
-    full = attention(e, d, lengths).vectors
+    full = attention(e, d, lengths)[0]
     with torch.autocast("cpu", dtype):
-        mixed = attention(e.requires_grad_(), d, lengths).vectors
+        mixed = attention(e.requires_grad_(), d, lengths)[0]
     mixed[:, :2].float().sum().backward()
     assert e.grad is not None
     assert e.grad.isfinite().all()
-    halved = attention.to(dtype)(e.detach().to(dtype), d.to(dtype), lengths).vectors
+    halved = attention.to(dtype)(e.detach().to(dtype), d.to(dtype), lengths)[0]
     assert halved.dtype == dtype
     for found in (mixed, halved):
         torch.testing.assert_close(found[:, :2].float(), full[:, :2], rtol=0, atol=0.1)

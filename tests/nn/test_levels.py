@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from treetext.nn import ENCODERS, KINDS, Level, pool
+from treetext.nn import ENCODERS, KINDS, TREES, Buckets, Level, pool
+from treetext.trees import Marginals, TreeDistribution
 
 every_encoder = pytest.mark.parametrize("encoder", list(ENCODERS))
 every_attention = pytest.mark.parametrize("attention", KINDS)
@@ -33,7 +34,7 @@ def test_is_the_sum_of_its_parts(encoder: str, attention: str) -> None:
     vectors, words, marginals, _ = whole(x, LENGTHS)
     assert type(whole.encoder) is ENCODERS[encoder]
     attended = whole.attention(*whole.encoder(x, LENGTHS), LENGTHS)
-    assert torch.equal(words, attended.vectors)
+    assert torch.equal(words, attended[0])
     assert torch.equal(vectors, pool(words, LENGTHS))
     assert (marginals is None) == (attention == "none")
     assert vectors.shape == (4, whole.size) == (4, 8)
@@ -67,6 +68,57 @@ def test_pooling(pooling: str) -> None:
     assert marginals is not None
     weights = marginals.roots if pooling == "root" else None
     assert torch.equal(vectors, pool(words, LENGTHS, pooling, weights))
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean", "sum", "root"])
+def test_other_marginals(pooling: str) -> None:
+    """The attention gathers by them, and the pooling by root weighs by them."""
+    whole, x = level(pooling=pooling), inputs()
+    own = whole(x, LENGTHS)
+
+    def other(trees: TreeDistribution) -> Marginals:
+        return Marginals(trees.marginals.arcs.mT, trees.marginals.roots.square())
+
+    found = whole(x, LENGTHS, other)
+    assert torch.equal(found.marginals.arcs, own.marginals.arcs.mT)
+    assert torch.equal(found.marginals.roots, own.marginals.roots.square())
+    attended = whole.attention(*whole.encoder(x, LENGTHS), LENGTHS, other)
+    assert torch.equal(found.words, attended[0])
+    assert not torch.allclose(found.words[0], own.words[0], atol=1e-3)
+    weights = found.marginals.roots if pooling == "root" else None
+    assert torch.equal(found.vectors, pool(found.words, LENGTHS, pooling, weights))
+    assert torch.equal(found.trees.arcs, own.trees.arcs)
+    for same in (whole(x, LENGTHS, lambda trees: trees.marginals), whole(x, LENGTHS)):
+        assert torch.equal(same.vectors, own.vectors)
+
+
+@every_attention
+def test_has_trees(attention: str) -> None:
+    whole = level(attention=attention)
+    assert whole.has_trees == (whole(inputs(), LENGTHS).trees is not None) == (attention in TREES)
+
+
+@every_encoder
+@every_attention
+def test_buckets_together_as_one_by_one(encoder: str, attention: str) -> None:
+    """Values, trees and gradients; sequences of a bucket have other neighbours in each of the two."""
+    whole, x = level(encoder=encoder, attention=attention), inputs()
+    parts = [x[:2], x[2:, :2]]
+    buckets = Buckets.of([part.shape[:2] for part in parts], [LENGTHS[:2], LENGTHS[2:]])
+    together = whole.compose(torch.cat([part.transpose(0, 1).flatten(0, 1) for part in parts]), buckets)
+    sum(bucket.vectors.square().sum() for bucket in together).backward()
+    gradients = [p.grad.clone() for p in whole.parameters()]
+    whole.zero_grad()
+    for found, part, lengths in zip(together, parts, (LENGTHS[:2], LENGTHS[2:]), strict=True):
+        alone = whole(part, lengths)
+        torch.testing.assert_close(found.vectors, alone.vectors, rtol=0, atol=1e-6)
+        for b, n in enumerate(lengths.tolist()):
+            torch.testing.assert_close(found.words[b, :n], alone.words[b, :n], rtol=0, atol=1e-6)
+        if found.marginals is not None:
+            torch.testing.assert_close(tuple(found.marginals), tuple(alone.marginals), rtol=0, atol=1e-6)
+        alone.vectors.square().sum().backward()
+    for a, b in zip(gradients, (p.grad for p in whole.parameters()), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_options_reach_the_attention() -> None:
@@ -180,4 +232,6 @@ for encoder, attention, whole in (("feedforward", "simple", True), ("bilstm", "n
 def test_imports_nothing_heavy() -> None:
     program = "import sys, treetext.nn; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not {"lightning", "datasets", "spacy", "gensim", "sklearn", "torch._dynamo"} & set(done.stdout.split())
+    assert not {"lightning", "datasets", "spacy", "gensim", "sklearn", "torch._dynamo", "treetext.data"} & set(
+        done.stdout.split()
+    )
