@@ -2,9 +2,12 @@
 
 import pytest
 import torch
-from treetext.corpora import Data, HiddenTrees
 
-from treetext.training import load_recipe, new_model, open_corpus
+from treetext.data import open_corpus, reader
+from treetext.data.readers.hidden_trees import HiddenTrees
+from treetext.models import StructuredPairs, StructuredPairsSettings
+from treetext.models.words import corpus_vocabulary
+from treetext.training import load_recipe, new_model
 
 
 @pytest.fixture(scope="session")
@@ -12,7 +15,7 @@ def hidden_trees(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREETEXT_CACHE", str(tmp_path_factory.mktemp("cache")))
         spec = HiddenTrees(train=200, dev=20, test=40, sentences=(2, 6))
-        return open_corpus(Data(format="hidden-trees", hidden_trees=spec))
+        return open_corpus(reader("hidden-trees", hidden_trees=spec))
 
 
 def make_model(corpus, seed=1, scale=3.0, **settings):
@@ -31,6 +34,12 @@ def make_model(corpus, seed=1, scale=3.0, **settings):
             ):
                 parameter *= scale
     return model.eval()
+
+
+def pairs_model(corpus):
+    """A model of pairs with the words and labels of a corpus of documents."""
+    settings = StructuredPairsSettings(embedding=8, semantic=5, structure=4, hidden=6)
+    return StructuredPairs(settings, corpus.classes, vocabulary=corpus_vocabulary(corpus, 1)).eval()
 
 
 @pytest.fixture(scope="session")

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from treetext.analysis import ablate
-from treetext.analysis._ablation import Shuffled, best_tree, own_marginals, uniform_marginals
-from treetext.analysis._induced import Texts
 
-from tests.analysis.brute import all_trees
-from tests.analysis.conftest import make_model
-from treetext.nn import replaced_marginals
-from treetext.training import evaluate, predictions
+from tests.evaluation.brute import all_trees
+from tests.evaluation.conftest import make_model
+from treetext.data import BadInput
+from treetext.evaluation import ablate, evaluate, predictions, run
+from treetext.evaluation.ablation import Shuffled, best_tree, uniform_marginals
 from treetext.trees import NonProjectiveTrees, ProjectiveTrees, Tree
 
 
@@ -22,30 +20,39 @@ def trees():
     return NonProjectiveTrees(arcs, roots, lengths)
 
 
-def scores(model, corpus):
-    with torch.inference_mode():
-        return torch.cat([model(batch) for _, batch in Texts(model, corpus, "test")])
+def scores(model, corpus, **marginals):
+    """The logits of all test texts, with other marginals at some levels."""
+    logits = torch.empty(len(corpus.rows["test"]), len(model.labels))
+    for texts, _, output in run(model, corpus, "test", marginals=marginals):
+        logits[texts] = output.logits
+    return logits
+
+
+def both(kind):
+    return {"words": kind, "sentences": kind}
+
+
+def own_marginals(trees):
+    return trees.marginals
 
 
 def test_own_marginals_change_nothing(confident, hidden_trees):
     own = scores(confident, hidden_trees)
-    with replaced_marginals(confident, own_marginals):
-        assert torch.equal(scores(confident, hidden_trees), own)
-    with replaced_marginals(confident, uniform_marginals):
-        assert not torch.allclose(scores(confident, hidden_trees), own)
+    assert torch.equal(scores(confident, hidden_trees, **both(own_marginals)), own)
+    assert not torch.allclose(scores(confident, hidden_trees, **both(uniform_marginals)), own)
     assert torch.equal(scores(confident, hidden_trees), own), "what was replaced is back"
 
 
-def test_replacement_ends_with_an_error(confident):
-    with pytest.raises(KeyError), replaced_marginals(confident, own_marginals):
-        raise KeyError
-    assert confident.words.attention.replacement is confident.sentences.attention.replacement is None
+def test_replacement_ends_with_an_error(confident, hidden_trees):
+    own = scores(confident, hidden_trees)
+    with pytest.raises(KeyError):
+        scores(confident, hidden_trees, **both({}.__getitem__))
+    assert torch.equal(scores(confident, hidden_trees), own)
 
 
 def test_only_the_level_that_is_told(confident, hidden_trees):
     seen = []
-    with replaced_marginals(confident.sentences, lambda trees: seen.append(trees) or trees.marginals):
-        scores(confident, hidden_trees)
+    scores(confident, hidden_trees, sentences=lambda trees: seen.append(trees) or trees.marginals)
     assert sum(int(each.lengths.numel()) for each in seen) == 40, "a tree of sentences for each document"
 
 
@@ -103,8 +110,7 @@ def test_accuracies(confident, hidden_trees):
     assert uniform.accuracy.low <= uniform.accuracy.value <= uniform.accuracy.high
     assert shuffled.moved > 0.9
     assert uniform.moved is None
-    with replaced_marginals(confident, uniform_marginals):
-        classes = predictions(confident, hidden_trees, "test")
+    classes = scores(confident, hidden_trees, **both(uniform_marginals)).argmax(-1).numpy()
     other = np.mean(classes != predictions(confident, hidden_trees, "test"))
     assert uniform.changed.value == pytest.approx(other)
     assert ablate(confident, hidden_trees, resamples=50) == found
@@ -129,5 +135,21 @@ def test_pooling_by_root_takes_the_other_roots(hidden_trees):
     with torch.no_grad():  # the tree matters for pooling alone
         model.sentences.attention.combine.weight[:, model.sentences.attention.semantic :] = 0
     own = scores(model, hidden_trees)
-    with replaced_marginals(model.sentences, best_tree):
-        assert not torch.allclose(scores(model, hidden_trees), own)
+    assert not torch.allclose(scores(model, hidden_trees, sentences=best_tree), own)
+
+
+def test_each_trial_by_itself(confident, hidden_trees):
+    """Words that are computed once for several trials give the same labels as words computed for each of them."""
+    found = {(each.marginals, *each.levels): each for each in ablate(confident, hidden_trees, resamples=0)}
+    own = predictions(confident, hidden_trees, "test")
+    kinds = {"uniform": uniform_marginals, "best tree": best_tree}
+    for name, kind in kinds.items():
+        for levels in (["words", "sentences"], ["words"], ["sentences"]):
+            classes = scores(confident, hidden_trees, **dict.fromkeys(levels, kind)).argmax(-1).numpy()
+            assert found[name, *levels].changed.value == pytest.approx(np.mean(classes != own))
+
+
+def test_refusals(hidden_trees):
+    none = make_model(hidden_trees, words__attention="none", sentences__attention="simple")
+    with pytest.raises(BadInput, match=r"^the model has no trees of words or sentences; expected projective or"):
+        ablate(none, hidden_trees)

@@ -5,12 +5,17 @@ import random
 
 import pytest
 import torch
-from treetext.analysis import FIGURES, REFERENCES, agreement, read_treebank, tree_statistics, untrained_model
-from treetext.text import BadInput, Vocabulary
 
-from tests.analysis.brute import same_as
-from tests.analysis.treebanks import gum, sentence, units, write
-from treetext.models import DocumentClassifier, DocumentSettings, PairClassifier, PairSettings
+from tests.data.readers.treebanks import gum, sentence, units, write
+from tests.evaluation.brute import same_as
+from treetext.data import BadInput, Vocabulary, read_treebank
+from treetext.evaluation import FIGURES, REFERENCES, agreement, tree_statistics
+from treetext.models import (
+    StructuredDocuments,
+    StructuredDocumentsSettings,
+    StructuredPairs,
+    StructuredPairsSettings,
+)
 from treetext.trees import Tree
 
 WORDS = ["rain", "snow", "wind", "hail", "sun", "falls", "melts", "blows", "stops", "shines", ".", ","]
@@ -19,16 +24,20 @@ SIZES = {"embedding": 8, "semantic": 6, "structure": 6, "hidden": 8}
 
 def documents_model(words="nonprojective", sentences="nonprojective", **options):
     torch.manual_seed(3)
-    settings = DocumentSettings(
-        task="documents", words={"attention": words, **options}, sentences={"attention": sentences}, **SIZES
+    settings = StructuredDocumentsSettings(
+        words={"attention": words, **options}, sentences={"attention": sentences}, **SIZES
     )
-    return sharp(DocumentClassifier(settings, Vocabulary.from_counts(dict.fromkeys(WORDS, 9), 1), ["no", "yes"]))
+    return sharp(StructuredDocuments(settings, ["no", "yes"], vocabulary=vocabulary()))
 
 
 def pairs_model(words="nonprojective"):
     torch.manual_seed(3)
-    settings = PairSettings(task="pairs", words={"attention": words}, **SIZES)
-    return sharp(PairClassifier(settings, Vocabulary.from_counts(dict.fromkeys(WORDS, 9), 1), ["no", "yes"]))
+    settings = StructuredPairsSettings(words={"attention": words}, **SIZES)
+    return sharp(StructuredPairs(settings, ["no", "yes"], vocabulary=vocabulary()))
+
+
+def vocabulary():
+    return Vocabulary.from_counts(dict.fromkeys(WORDS, 9), 1)
 
 
 def sharp(model):
@@ -65,7 +74,7 @@ def gum_of(folder, parsed):
 
 def other_trees(model):
     """The trees of a model that says something else of the same texts."""
-    other = type(model)(model.settings, model.vocabulary, model.labels)
+    other = type(model)(model.settings, model.labels, vocabulary=model.vocabulary)
     other.load_state_dict(model.state_dict())
     with torch.no_grad():
         other.embedding.weight.mul_(-1)
@@ -84,7 +93,7 @@ def test_agreement_by_another_way(tmp_path):
     model = documents_model()
     gold = other_trees(model)
     found = agreement(model, read_treebank(gum_of(tmp_path, gold)), resamples=200)
-    parsed, untrained = (one.parse(texts(12)) for one in (model, untrained_model(model)))
+    parsed, untrained = (one.parse(texts(12)) for one in (model, model.untrained()))
     for name, level in found.levels.items():
         reference, own, fresh = (trees_of(some, name) for some in (gold, parsed, untrained))
         assert of_gold(level) == pytest.approx(same_as(reference, own))
@@ -224,8 +233,8 @@ def test_other_models(tmp_path):
 
 def test_progress(tmp_path):
     model, done = documents_model(), []
-    agreement(model, read_treebank(gum_of(tmp_path, model.parse(texts(12)))), progress=done.append)
-    assert sum(done) == 2 * 12, "also those of the untrained model"
+    agreement(model, read_treebank(gum_of(tmp_path, model.parse(texts(12)))), progress=lambda *each: done.append(each))
+    assert sum(n for _, n in done) == 2 * 12, "also those of the untrained model"
 
 
 def test_the_same_seed_gives_the_same_intervals(tmp_path):
@@ -240,10 +249,12 @@ def test_models_without_such_trees(tmp_path):
     documents, words = read_treebank(path), read_treebank(path / "dep")
     [note] = agreement(documents_model("none"), documents).notes
     assert note.endswith(": the model has no trees of words to compare")
-    with pytest.raises(BadInput, match="model is one of pairs, which has none; expected a model of documents"):
-        agreement(pairs_model(), documents)
-    with pytest.raises(BadInput, match=r"no trees \(attention of words: none\); expected projective or"):
+    without = "the model has no trees of {}; expected projective or nonprojective attention$"
+    with pytest.raises(BadInput, match="^" + without.format("words")):
         agreement(documents_model("none"), words)
-    with pytest.raises(BadInput, match=r"has no trees \(attention of words: simple, sentences: none\)"):
+    with pytest.raises(BadInput, match="^" + without.format("words or sentences")):
         agreement(documents_model("simple", "none"), documents)
     assert set(agreement(pairs_model(), words).levels) == {"words"}
+    mixed = agreement(pairs_model(), documents)
+    assert mixed.levels == agreement(pairs_model(), words).levels, "grouped into pairs in any way"
+    assert mixed.notes[-1].endswith(": the model has no trees of sentences to compare")

@@ -6,15 +6,15 @@ import math
 import numpy as np
 import pytest
 import torch
-from treetext.analysis import FIGURES, REFERENCES, analyse, gold_recovery, tree_statistics, untrained_model
-from treetext.analysis._induced import induce, most_entropy
-from treetext.analysis._shapes import SHAPES
-from treetext.corpora import Data
-from treetext.text import BadInput
 
-from tests.analysis.conftest import make_model
-from treetext.training import evaluate, load_recipe, new_model, open_corpus
-from treetext.trees import NonProjectiveTrees, ProjectiveTrees, Tree
+from tests.evaluation.conftest import make_model, pairs_model
+from treetext.data import BadInput, open_corpus, reader
+from treetext.data.batches import Texts
+from treetext.evaluation import FIGURES, REFERENCES, analyse, evaluate, gold_recovery, tree_statistics
+from treetext.evaluation.induced import induce
+from treetext.evaluation.shapes import SHAPES
+from treetext.training import load_recipe, new_model
+from treetext.trees import Tree
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,8 @@ def test_how_sure_the_model_is(confident, hidden_trees, analysis):
     """From the distributions over trees of one text at a time."""
     entropies, margins = [], []
     for row in hidden_trees.rows["test"].tolist():
-        [(_, _, scored)] = confident._scored([hidden_trees.encoded.document(row)], 1, None)
-        [composed] = scored.sentences
+        [ran] = confident.run(Texts.from_words([hidden_trees.encoded.document(row)]))
+        [composed] = ran.output.levels["sentences"]
         n = int(composed.trees.lengths)
         entropies.append(composed.trees.entropy.item() / ((n - 1) * math.log(n)))  # of n to the power n - 1 trees
         best, second = composed.trees.top(2).log_probs[:, 0].tolist()
@@ -83,17 +83,6 @@ def test_how_sure_the_model_is(confident, hidden_trees, analysis):
     assert figures["entropy"].value == pytest.approx(np.mean(entropies), abs=1e-5)
     assert figures["margin"].value == pytest.approx(np.mean(margins), abs=1e-4)
     assert figures["entropy"].value < analysis.sentences.figures["untrained"]["entropy"].value
-
-
-@pytest.mark.parametrize(
-    ("kind", "single_root"), [(NonProjectiveTrees, 1), (NonProjectiveTrees, 0), (ProjectiveTrees, 1)]
-)
-def test_most_entropy(kind, single_root):
-    counts = {n: n ** (n - 1) if single_root else (n + 1) ** (n - 1) for n in range(1, 9)}
-    if kind is ProjectiveTrees:
-        counts = {n: math.comb(3 * n - 2, n - 1) // n for n in range(1, 9)}
-    for n, count in counts.items():
-        assert most_entropy(kind, n, bool(single_root)) == pytest.approx(math.log(count), abs=1e-12)
 
 
 def test_agreement_of_models(analysis, confident, hidden_trees):
@@ -117,7 +106,7 @@ def test_untrained_model_is_as_training_starts(hidden_trees):
     start = new_model(recipe, hidden_trees)
     start.about = {"seed": 7}
     state = torch.get_rng_state()
-    fresh = untrained_model(make_model(hidden_trees, 7))
+    fresh = make_model(hidden_trees, 7).untrained()
     assert torch.equal(torch.get_rng_state(), state)
     for name, weights in start.state_dict().items():
         assert torch.equal(fresh.state_dict()[name], weights), name
@@ -152,7 +141,7 @@ def plain(tmp_path, monkeypatch):
     monkeypatch.setenv("TREETEXT_CACHE", str(tmp_path))
     file = tmp_path / "texts.csv"
     file.write_text("text,label\n" + 'a b c. d.,x\n"",y\nb,x\nb a. d c e. f g h i.,y\n' * 20)
-    return open_corpus(Data(format="csv", path=str(file), split=(0.3, 0.2, 0.5)))
+    return open_corpus(reader("csv", path=str(file), split=(0.3, 0.2, 0.5)))
 
 
 def test_texts_without_gold_trees_or_words(plain):
@@ -174,7 +163,7 @@ def test_texts_without_gold_trees_or_words(plain):
 def test_texts_without_labels(hidden_trees, tmp_path, monkeypatch):
     monkeypatch.setenv("TREETEXT_CACHE", str(tmp_path))
     (tmp_path / "texts.jsonl").write_text('{"text": "one two. three four five."}\n' * 4)
-    corpus = open_corpus(Data(format="jsonl", test=str(tmp_path / "texts.jsonl")), labels=False)
+    corpus = open_corpus(reader("jsonl", test=str(tmp_path / "texts.jsonl")), labels=False)
     found = analyse(make_model(hidden_trees), corpus, resamples=5)
     assert found.accuracy is None
     assert {each.accuracy for each in found.ablation} == {None}
@@ -183,7 +172,7 @@ def test_texts_without_labels(hidden_trees, tmp_path, monkeypatch):
 
 def test_refusals(hidden_trees, confident, plain):
     none = make_model(hidden_trees, words__attention="none", sentences__attention="simple")
-    with pytest.raises(BadInput, match=r"^the model has no trees \(attention of words: none, sentences: simple\)"):
+    with pytest.raises(BadInput, match=r"^the model has no trees of words or sentences; expected projective or nonp"):
         analyse(none, hidden_trees)
     with pytest.raises(BadInput, match="plain: the model has no trees"):
         analyse(confident, hidden_trees, others={"plain": none})
@@ -192,6 +181,11 @@ def test_refusals(hidden_trees, confident, plain):
         analyse(confident, hidden_trees, others={"words": words_alone})
     with pytest.raises(BadInput, match="hidden-trees: no all data; expected one of the splits that there are: train"):
         analyse(confident, hidden_trees, "all")
+    pairs = pairs_model(hidden_trees)
+    with pytest.raises(BadInput, match=r"^model: a model of pairs, but hidden-trees has documents; expected a model"):
+        analyse(pairs, hidden_trees)
+    with pytest.raises(BadInput, match=r"^pairs: a model of pairs, but hidden-trees has documents"):
+        analyse(confident, hidden_trees, others={"pairs": pairs})
     with pytest.raises(BadInput, match="label 'x' is not among those of the training data"):
         analyse(confident, plain)
     with pytest.raises(ValueError, match="'gold' is the name of something else"):

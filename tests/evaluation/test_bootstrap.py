@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from treetext.analysis._bootstrap import Interval, intervals
+
+from treetext.evaluation.bootstrap import Interval, intervals
 
 
 def test_as_by_drawing_documents_one_by_one():

@@ -1,12 +1,14 @@
+"""Gold trees that models find again, and how many of them chance would."""
+
 import numpy as np
 import pytest
-from treetext.analysis import bag_of_words, gold_recovery, majority
-from treetext.analysis._recovery import chance
-from treetext.corpora import Data, HiddenTrees
-from treetext.text import BadInput
 
-from tests.analysis.brute import all_trees, same_as
-from treetext.training import load_recipe, new_model, open_corpus
+from tests.evaluation.brute import all_trees, same_as
+from treetext.data import BadInput, open_corpus, reader
+from treetext.data.readers.hidden_trees import HiddenTrees
+from treetext.evaluation import gold_recovery
+from treetext.evaluation.recovery import chance
+from treetext.training import load_recipe, new_model
 
 
 @pytest.mark.parametrize("gold", [(-1, 0), (1, -1, 1), (-1, 0, 1), (1, 2, -1, 2)])
@@ -24,7 +26,7 @@ def test_chance_of_trees_of_several_sizes():
 @pytest.fixture
 def corpus(tmp_path, monkeypatch):
     monkeypatch.setenv("TREETEXT_CACHE", str(tmp_path))
-    return open_corpus(Data(format="hidden-trees", hidden_trees=HiddenTrees(train=600, dev=30, test=30)))
+    return open_corpus(reader("hidden-trees", hidden_trees=HiddenTrees(train=600, dev=30, test=30)))
 
 
 def test_words_and_sentences_are_compared(corpus):
@@ -51,15 +53,7 @@ def test_without_gold_trees_there_is_nothing_to_recover(tmp_path, monkeypatch):
     monkeypatch.setenv("TREETEXT_CACHE", str(tmp_path))
     file = tmp_path / "texts.csv"
     file.write_text("text,label\n" + "a b. c d.,x\nb a. d c.,y\n" * 20)
-    plain = open_corpus(Data(format="csv", path=str(file)))
+    plain = open_corpus(reader("csv", path=str(file)))
     model = new_model(load_recipe("hidden-trees/both"), plain)
     with pytest.raises(BadInput, match="no gold trees"):
         gold_recovery(model, plain)
-
-
-def test_baselines(corpus, tmp_path):
-    assert majority(corpus) == 0.5
-    assert bag_of_words(corpus) < 0.8  # of 30 documents: words alone tell next to nothing
-    file = tmp_path / "texts.csv"
-    file.write_text("text,label\n" + "good film,x\nbad film,y\n" * 50)
-    assert bag_of_words(open_corpus(Data(format="csv", path=str(file)))) == 1.0

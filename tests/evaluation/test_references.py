@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from treetext.analysis import REFERENCES, reference_heads
 
+from treetext.evaluation import REFERENCES, reference_heads
 from treetext.trees import Tree
 
 LENGTHS = np.array([1, 3, 1, 2, 4])

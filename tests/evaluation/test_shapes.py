@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from treetext.analysis import tree_statistics
-from treetext.analysis._shapes import SHAPES, Forest, compare, count_shapes
 
-from tests.analysis.brute import all_trees, same_as
+from tests.evaluation.brute import all_trees, same_as
+from treetext.evaluation import tree_statistics
+from treetext.evaluation.shapes import SHAPES, Forest, compare, count_shapes
 from treetext.trees import Tree
 
 

@@ -11,7 +11,7 @@ from treetext.evaluation.ablation import Ablated, ablate
 from treetext.evaluation.bootstrap import Interval, intervals
 from treetext.evaluation.figures import LevelAnalysis, judge, plain
 from treetext.evaluation.induced import Induced, induce
-from treetext.evaluation.scores import check_task
+from treetext.evaluation.run import check_task
 from treetext.evaluation.sources import LEVELS, MODEL, check_levels, checked_levels, checked_targets, sources
 from treetext.models import Model
 

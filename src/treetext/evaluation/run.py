@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from jaxtyping import Int
 
-from treetext.data import Corpus, Progress
+from treetext.data import BadInput, Corpus, Progress
 from treetext.data.batches import Texts
 from treetext.models import Model, Ran
 from treetext.nn import Replacement
@@ -23,6 +23,7 @@ def run(
     doing: str = "scoring texts",
 ) -> Iterator[Ran]:
     """Run on all texts of a split that have words: `Ran.texts` are indices into the rows of the split."""
+    check_task(model, corpus)
     texts = Texts.from_corpus(corpus, corpus.rows[split], model.labels)
     return model.run(texts, batch_size, most_words=most_words, marginals=marginals, progress=progress, doing=doing)
 
@@ -30,3 +31,10 @@ def run(
 def prior_classes(model: Model, corpus: Corpus, split: str) -> Int[np.ndarray, "_"]:
     """For each text of a split, the class that is predicted for a text without words."""
     return np.full(len(corpus.rows[split]), int(np.argmax(model.prior)))
+
+
+def check_task(model: Model, corpus: Corpus, name: str = "model") -> None:
+    """Refuse a model for another task than the corpus is for."""
+    if model.task is not corpus.task:
+        expected = f"expected a model of {corpus.task}"
+        raise BadInput(f"{name}: a model of {model.task}, but {corpus.name} has {corpus.task}; {expected}")

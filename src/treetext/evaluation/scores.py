@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from treetext.data import BadInput, Corpus, Progress, Reader, open_corpus
-from treetext.evaluation.run import prior_classes, run
+from treetext.data import Corpus, Progress, Reader, open_corpus
+from treetext.evaluation.run import check_task, prior_classes, run
 from treetext.models import Model
 
 
@@ -45,10 +45,3 @@ def predictions(model: Model, corpus: Corpus, split: str, progress: Progress | N
     for texts, _, output in run(model, corpus, split, progress=progress):
         classes[texts] = output.logits.argmax(-1).cpu().numpy()
     return classes
-
-
-def check_task(model: Model, corpus: Corpus, name: str = "model") -> None:
-    """Refuse a model for another task than the corpus is for."""
-    if model.task is not corpus.task:
-        expected = f"expected a model of {corpus.task}"
-        raise BadInput(f"{name}: a model of {model.task}, but {corpus.name} has {corpus.task}; {expected}")
