@@ -7,10 +7,13 @@ from typing import Any
 
 
 def subclasses(base: type, package: str) -> Iterator[Any]:
-    """All subclasses of a class, direct or not, once every module of a package is imported."""
+    """The subclasses of a class, direct or not, that the modules of a package define; each once.
+
+    Other subclasses do not count: what is found must not depend on what else has been imported.
+    """
     for module in iter_modules(import_module(package).__path__):
         import_module(f"{package}.{module.name}")
-    yield from _below(base)
+    yield from dict.fromkeys(cls for cls in _below(base) if cls.__module__.startswith(f"{package}."))
 
 
 def _below(cls: type) -> Iterator[type]:

@@ -12,10 +12,14 @@ from torch import nn
 
 from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress, Task, Tokenizer, Vocabulary, needs
 from treetext.data.batches import Batch
+from treetext.data.vocabulary import PAD_ID, UNK_ID
 from treetext.models.base import Model, Output, Say
 from treetext.models.settings import ModelSettings
 from treetext.models.words import VOCABULARY, corpus_vocabulary
 from treetext.nn import Replacement
+
+FIRST = max(PAD_ID, UNK_ID) + 1
+"""The id of the first word that has a weight: those of padding and of unknown words stay 0."""
 
 
 class BagOfWordsSettings(ModelSettings):
@@ -98,14 +102,13 @@ class BagOfWords(Model):
         counts = csr_array((np.ones(len(flat)), flat, ends), shape=(len(rows), len(self.vocabulary)))
         counts.sum_duplicates()
         regression = LogisticRegression(C=self.settings.strength, max_iter=2000)
-        regression.fit(counts, corpus.targets(self.labels)[rows])
+        regression.fit(counts[:, FIRST:], corpus.targets(self.labels)[rows])
         weight, bias = regression.coef_, regression.intercept_
         if len(self.labels) == 2:  # one row, the scores of the second class against the first
             weight, bias = np.vstack([np.zeros_like(weight), weight]), np.array([0.0, bias[0]])
         with torch.no_grad():
-            self.weight.copy_(torch.from_numpy(weight.T.copy()))
+            self.weight[FIRST:] = torch.from_numpy(weight.T.copy()).to(self.weight)
             self.bias.copy_(torch.from_numpy(bias))
-            self.weight[:2] = 0  # of padding and of unknown words
 
     @property
     def size(self) -> int:
@@ -118,7 +121,7 @@ class BagOfWords(Model):
 
     def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
         """The id of each word in the vocabulary."""
-        return np.array(self.vocabulary.ids(lexicon) or [1])
+        return np.array(self.vocabulary.ids(lexicon) or [UNK_ID])
 
     @property
     def known_words(self) -> Sequence[str]:

@@ -38,7 +38,7 @@ class Majority(Model):
         reuse: Output | None = None,  # noqa: ARG002
     ) -> Output:
         """The logarithm of the prior, for each text."""
-        prior = torch.tensor(self.prior, device=batch.labels.device).log()
+        prior = torch.tensor(self.prior, dtype=torch.float64, device=batch.labels.device).log()
         return Output(prior.expand(len(batch.labels), -1))
 
     def fit(self, corpus: Corpus, progress: Progress | None = None) -> None:

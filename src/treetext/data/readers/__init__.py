@@ -46,7 +46,7 @@ def reader(format: str, **settings: Any) -> Reader:  # noqa: A002
 
 def file_format(path: str | Path) -> str | None:
     """The format of a user's own table, by the ending of the file; None if that names none."""
-    ending = "." + Path(path).name.removesuffix(".gz").rpartition(".")[2].lower()
+    ending = Path(Path(path).name.lower().removesuffix(".gz")).suffix
     tables: Mapping[str | None, str] = {
         cls.ending: name for name, cls in readers().items() if issubclass(cls, TableReader)
     }

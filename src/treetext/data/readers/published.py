@@ -226,9 +226,10 @@ def _parsed(example: Example) -> Example:
     for parse in example.text:
         if not isinstance(parse, str):
             raise BadInput(f"{example.where}: expected binary parses as strings")
-        tokens = [token for token in parse.split() if token != "("]
+        tokens = [token for token in re.findall(r"[^ \t\r\n]+", parse) if token != "("]  # a word may hold other spaces
         words.append([token for token in tokens if token != ")"])
-        parses.append([REDUCE if token == ")" else SHIFT for token in tokens])
+        if tokens:  # what has no word is no sentence
+            parses.append([REDUCE if token == ")" else SHIFT for token in tokens])
     return example._replace(text=words, parses=parses)
 
 
