@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treetext.text import BadInput, Encoded, EncodedWriter, Example, Tokenizer, _encoded, encode, word2vec
+
+from treetext.data import BadInput, Encoded, EncodedWriter, Example, Tokenizer, encode, encoded, word2vec
+from treetext.data.document import REDUCE, SHIFT, UNKNOWN
 
 AS_IS = Tokenizer(lowercase=False, tokenized=True)
 WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1).filter(str.strip)
@@ -25,8 +27,8 @@ def pets(tmp_path):
 def test_words_come_back(tmp_path_factory, documents, most_words, most_rows):
     path = tmp_path_factory.mktemp("encoded") / "corpus.arrow"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_encoded, "MOST_WORDS", most_words)
-        patch.setattr(_encoded, "MOST_ROWS", most_rows)
+        patch.setattr(encoded, "MOST_WORDS", most_words)
+        patch.setattr(encoded, "MOST_ROWS", most_rows)
         corpus = encode((("all", Example(document)) for document in documents), AS_IS, path)
     assert [corpus.document(row) for row in range(len(corpus))] == documents
     assert corpus.sizes.tolist() == [sum(map(len, document)) for document in documents]
@@ -53,6 +55,21 @@ def test_gold_trees_are_kept_where_known(pets):
     assert pets.heads(0).tolist() == [1, -1, -1]
     assert pets.sentence_heads(0).tolist() == [-1, 0]
     assert pets.heads(2) is pets.sentence_heads(2) is None
+
+
+def test_some_heads_may_be_unknown(tmp_path):
+    example = Example([["a", "b"], ["c"]], heads=[[UNKNOWN, 0], [UNKNOWN]], sentence_heads=[UNKNOWN, 0])
+    corpus = encode([("all", example)], AS_IS, tmp_path / "some.arrow")
+    assert corpus.heads(0).tolist() == [UNKNOWN, 0, UNKNOWN]
+    assert corpus.sentence_heads(0).tolist() == [UNKNOWN, 0]
+
+
+def test_binary_parses_are_kept_where_known(tmp_path):
+    parses = [[SHIFT], [SHIFT, SHIFT, REDUCE, SHIFT, SHIFT, REDUCE, REDUCE]]
+    parsed = Example([["one"], ["a", "cat", "is", "here"]], parses=parses)
+    corpus = encode([("all", parsed), ("all", DOG)], AS_IS, tmp_path / "parsed.arrow")
+    assert corpus.parses(0).tolist() == [0, 0, 0, 1, 0, 0, 1, 1]
+    assert corpus.parses(1) is None
 
 
 def test_empty_documents_are_kept_and_counted(pets):
@@ -117,6 +134,12 @@ def test_nuls_and_any_script_survive(tmp_path):
         (Example([["a", "b"]], heads=[[-2, 0]]), r"heads\[0\]: a head of -2; expected -1"),
         (Example([["a"], []], sentence_heads=[-1, 0]), "sentence_heads: 2 heads; expected 1, as many as"),
         (Example([["a"]], sentence_heads=[1]), "sentence_heads: a head of 1; expected -1"),
+        (Example([["a"], ["b"]], parses=[[0]]), "parses: 1 parses; expected 2, one for each sentence"),
+        (Example([["a", "b"]], parses=[[0, 0]]), r"parses\[0\]: no binary parse of 2 words; expected 3 transitions"),
+        (Example([["a", "b"]], parses=[[0, 1, 0]]), r"parses\[0\]: no binary parse of 2 words"),
+        (Example([["a", "b"]], parses=[[0, 0, 1, 0, 1]]), r"parses\[0\]: no binary parse of 2 words"),
+        (Example([["a"], ["a", "b"]], parses=[[0], [0, 0, 2]]), r"parses\[1\]: no binary parse of 2 words"),
+        (Example([["a", "b"]], parses=[[]]), r"parses\[0\]: no binary parse of 2 words"),
     ],
 )
 def test_bad_input_is_refused_with_its_place(tmp_path, example, problem):
@@ -188,8 +211,8 @@ def test_a_missing_file_is_refused(tmp_path):
 def test_a_file_of_another_version_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "corpus.arrow"
     encode([("all", PET)], AS_IS, path)
-    monkeypatch.setattr(_encoded, "FORMAT", b"0")
-    with pytest.raises(BadInput, match=r"corpus.arrow: format b'1', expected b'0', that of this version; encode"):
+    monkeypatch.setattr(encoded, "FORMAT", b"0")
+    with pytest.raises(BadInput, match=r"corpus.arrow: format b'2', expected b'0', that of this version; encode"):
         Encoded(path)
 
 

@@ -9,7 +9,8 @@ import pytest
 from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treetext.text import BadInput, read_vectors, word2vec
+
+from treetext.data import BadInput, read_vectors, word2vec
 
 DATA = os.environ.get("TREETEXT_DATA")
 SENTENCES = [f"the {noun} {verb} here".split() for noun in ("cat", "dog", "owl") for verb in ("sat", "ran")] * 50
@@ -36,7 +37,7 @@ def test_word2vec_finds_words_in_like_places(skip_gram):
 
 def test_word2vec_depends_on_the_seed_alone():
     code = f"""
-from treetext.text import word2vec
+from treetext.data import word2vec
 print(word2vec({SENTENCES!r}, 8, words={WORDS!r}, seed=1).tobytes().hex())
 """
     other_process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -1,7 +1,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treetext.text import PAD, UNK, BadInput, Vocabulary
+
+from treetext.data import BadInput, Vocabulary
+from treetext.data.vocabulary import PAD_ID, UNK_ID
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1)
 
@@ -14,13 +16,13 @@ def test_most_frequent_first_then_by_the_alphabet():
 
 def test_unknown_words_have_the_id_of_unk():
     vocabulary = Vocabulary.from_counts({"a": 1}, min_count=1)
-    assert vocabulary.ids(["a", "b", "<unk>", ""]) == [2, UNK, UNK, UNK]
+    assert vocabulary.ids(["a", "b", "<unk>", ""]) == [2, UNK_ID, UNK_ID, UNK_ID]
 
 
 def test_no_word_of_a_text_is_padding():
     vocabulary = Vocabulary.from_counts({"<pad>": 9, "<unk>": 9, "a": 1}, min_count=1)
     assert vocabulary.words == ["<pad>", "<unk>", "a"]
-    assert PAD not in vocabulary.ids(["<pad>", "a"])
+    assert PAD_ID not in vocabulary.ids(["<pad>", "a"])
 
 
 @settings(deadline=None, max_examples=50)

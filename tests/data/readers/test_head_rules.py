@@ -1,7 +1,8 @@
 import re
 
 import pytest
-from treetext.analysis._head_rules import dependencies, head_child
+
+from treetext.data.readers.head_rules import dependencies, head_child
 
 SENTENCES = {
     "auxiliaries head verbs, prepositions nouns": (

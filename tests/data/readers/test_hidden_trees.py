@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from treetext.corpora.hidden_trees import HiddenTrees, _Lexicon, generate
 
+from treetext.data.readers.hidden_trees import HiddenTrees, Lexicon, generate
 from treetext.trees import Tree
 
 ROOT = -1
@@ -126,7 +126,7 @@ def agreement(example, spec, lexicon):
 
 def label_of(example, spec):
     """The label, found out from the surface alone."""
-    lexicon = _Lexicon(spec)
+    lexicon = Lexicon(spec)
     if spec.task == "agreement":
         total = agreement(example, spec, lexicon)
         assert total
@@ -200,7 +200,7 @@ def test_the_same_seed_gives_the_same_corpus_in_any_process():
     spec = HiddenTrees(train=50, dev=10, test=10, seed=7)
     code = (
         "import hashlib, json\n"
-        "from treetext.corpora.hidden_trees import HiddenTrees, generate\n"
+        "from treetext.data.readers.hidden_trees import HiddenTrees, generate\n"
         f"spec = HiddenTrees.model_validate_json({spec.model_dump_json()!r})\n"
         "print(hashlib.sha256(json.dumps(list(generate(spec))).encode()).hexdigest())"
     )
@@ -364,7 +364,7 @@ def test_parameters_survive_json_and_lists_do_for_ranges():
 
 
 def test_the_examples_of_the_documentation_are_right():
-    page = Path(__file__).parents[2] / "docs" / "hidden-trees.md"
+    page = Path(__file__).parents[3] / "docs" / "hidden-trees.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted > 3
     assert result.failed == 0

@@ -7,10 +7,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from treetext.corpora import Data, fingerprint
-from treetext.text import BadInput
 
-from tests.corpora.writing import examples, texts, write, write_corpus
+from tests.data.readers.writing import examples, texts, write, write_corpus
+from treetext.data import PAIRS, BadInput, encode, reader
 
 DEBATES = {
     "README.txt": "not a speech",
@@ -149,7 +148,7 @@ def test_snli_leaves_out_what_annotators_disagreed_on(tmp_path, zipped):
     ]
     assert notes == [f"{tmp_path}/snli_1.0_train.jsonl{suffix}: 2 pairs without a gold label ('-') left out"]
     assert len(examples(labels=False, **settings)) == 6
-    assert Data(**settings).pairs
+    assert reader(**settings).task is PAIRS
 
 
 @pytest.mark.parametrize(
@@ -171,6 +170,59 @@ def test_snli_refuses_half_a_surrogate_pair(tmp_path):
     path = write(tmp_path / "train.jsonl", pair() + pair(first="tea \ud83c"))
     with pytest.raises(BadInput, match=r"line 2: \\ud83c is half a surrogate pair; expected whole characters$"):
         examples(format="snli", train=path)
+
+
+def parsed_pair(first, second, label="entailment"):
+    fields = {"gold_label": label, "sentence1_binary_parse": first, "sentence2_binary_parse": second}
+    return json.dumps(fields) + "\n"
+
+
+def test_snli_parses(tmp_path):
+    lines = [
+        parsed_pair("( ( Hot tea ) ( is ( here . ) ) )", "Tea"),
+        parsed_pair("( a b )", "c", label="-"),
+        parsed_pair("( 1\u00a01/2 cups )", "( ( -LRB- ( one -RRB- ) ) ! )", label="neutral"),
+    ]
+    notes, data = [], reader("snli-parses", path=write(tmp_path / "own_test.jsonl", "".join(lines)))
+    assert data.task is PAIRS
+    (_, first), (_, second) = data.read(notes)
+    assert (first.text, first.label) == ([["Hot", "tea", "is", "here", "."], ["Tea"]], "entailment")
+    assert first.parses == [[0, 0, 1, 0, 0, 0, 1, 1, 1], [0]]
+    assert second.text == [["1\u00a01/2", "cups"], ["-LRB-", "one", "-RRB-", "!"]], "no space within a word cuts it"
+    assert second.parses == [[0, 0, 1], [0, 0, 0, 1, 1, 0, 1]]
+    assert notes == [f"{data.path}: 1 pairs without a gold label ('-') left out"]
+    encoded = encode(data.read(), data.tokenizer, tmp_path / "own.arrow")
+    assert encoded.document(0) == [["hot", "tea", "is", "here", "."], ["tea"]]
+    assert encoded.parses(0).tolist() == [0, 0, 1, 0, 0, 0, 1, 1, 1, 0]
+
+
+def test_snli_parses_without_words_are_no_sentences(tmp_path):
+    data = reader("snli-parses", path=write(tmp_path / "own.jsonl", parsed_pair("( a b )", "") + parsed_pair("c", "d")))
+    encoded = encode(data.read(), data.tokenizer, tmp_path / "own.arrow")
+    assert encoded.document(0) == [["a", "b"]]
+    assert [encoded.parses(row).tolist() for row in (0, 1)] == [[0, 0, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("parse", ["( a b", "a b", "( a )", "( a b c )", "a ) b )", "( ( a b ) )", ")"])
+def test_a_broken_parse_is_refused_with_its_line(tmp_path, parse):
+    path = write(tmp_path / "own.jsonl", parsed_pair("( a b )", "c") + parsed_pair("c", parse))
+    data = reader("snli-parses", path=path)
+    with pytest.raises(BadInput, match=rf"^{path}, line 2: parses[^\n]*expected") as caught:
+        encode(data.read(), data.tokenizer, tmp_path / "own.arrow")
+    assert parse == ")" or "no binary parse of" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (pair(), "no column called 'sentence1_binary_parse'; expected one"),
+        (parsed_pair(["a", "b"], ["c"]), "expected binary parses as strings"),
+    ],
+)
+def test_snli_without_parses(tmp_path, line, complaint):
+    path = write(tmp_path / "own.jsonl", parsed_pair("( a b )", "c") + line)
+    with pytest.raises(BadInput, match=rf"^{path}, line 2: {complaint}"):
+        examples(format="snli-parses", path=path)
 
 
 def test_ss(tmp_path):
@@ -233,7 +285,7 @@ def test_a_place_without_the_expected_files(tmp_path, kind, expected):
     with pytest.raises(BadInput, match=f"^{path}: {expected}"):
         examples(format=kind, path=path)
     with pytest.raises(BadInput, match=f"^{path}/none: no such file or directory$"):
-        fingerprint(Data(format=kind, path=f"{path}/none"))
+        reader(kind, path=f"{path}/none").fingerprint()
     if kind in ("convote", "aclimdb", "csfd"):
         archive = write_corpus(tmp_path / "other", {"notes/tea.txt": "Tea."}, archived=True)
         with pytest.raises(BadInput, match=f"^{archive}: {expected}"):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from treetext.corpora import Data, fingerprint, read, split_rows
+
+from treetext.data import reader, split_rows
 
 ROOT = os.environ.get("TREETEXT_DATA", "")
 pytestmark = pytest.mark.skipif(not ROOT, reason="TREETEXT_DATA does not name a directory of data sets")
@@ -14,12 +15,12 @@ pytestmark = pytest.mark.skipif(not ROOT, reason="TREETEXT_DATA does not name a 
 
 def counts(notes=None, **settings):
     path = str(Path(ROOT, settings.pop("path")))
-    data = Data(path=path, **settings)
+    data = reader(path=path, **settings)
     found = Counter()
-    for split, example in read(data, notes):
+    for split, example in data.read(notes):
         found[split] += 1
         found[split, example.label] += 1
-    assert len(fingerprint(data)) == 64
+    assert len(data.fingerprint()) == 64
     return found
 
 
@@ -33,8 +34,8 @@ def test_debates():
 
 
 def test_debates_have_sentences():
-    data = Data(format="convote", path=str(Path(ROOT, "convote")))
-    documents = [example.text for _, example in read(data)]
+    data = reader("convote", path=str(Path(ROOT, "convote")))
+    documents = [example.text for _, example in data.read()]
     sentences = np.mean([len(document) for document in documents])
     words = np.mean([sum(map(len, document)) for document in documents])
     assert 20 < sentences < 40  # the paper's table has 22.7 and 519.2, on its own selection
@@ -73,5 +74,5 @@ def test_yelp():
     found = counts(format="csv", path="yelp/yelp.csv.gz", label="stars")
     assert found["all"] == 10_000
     assert {key[1] for key in found if isinstance(key, tuple)} == set("12345")
-    rows = split_rows(["all"] * 10_000, Data(format="csv", path="yelp"))
+    rows = split_rows(["all"] * 10_000, reader("csv", path="yelp"))
     assert [len(part) for part in rows.values()] == [8000, 1000, 1000]

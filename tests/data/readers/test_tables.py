@@ -6,30 +6,10 @@ import json
 import tracemalloc
 
 import pytest
-from treetext.corpora import Data, fingerprint, read
-from treetext.text import BadInput
 
-from tests.corpora.writing import examples, texts, write
-
-ROWS = [("Tea is hot.", "good"), ('She said "no",\nand left.', "bad"), ("", "bad"), ("čaj", "42")]
-
-
-def write_rows(path, rows=ROWS, columns=("text", "label")):
-    """The same rows in the format that the name of the path ends with."""
-    import pyarrow
-    import pyarrow.parquet
-
-    kind = path.suffix[1:]
-    if kind == "parquet":
-        table = pyarrow.table({name: [row[i] for row in rows] for i, name in enumerate(columns)})
-        pyarrow.parquet.write_table(table, path)
-    elif kind == "jsonl":
-        write(path, "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
-    else:
-        with path.open("w", newline="") as stream:
-            writer = csv.writer(stream, delimiter={"csv": ",", "tsv": "\t"}[kind])
-            writer.writerows([columns, *rows])
-    return str(path)
+from tests.data.readers.writing import ROWS, examples, texts, write, write_rows
+from treetext.data import PAIRS, BadInput, reader
+from treetext.data.readers import tables
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
@@ -68,7 +48,7 @@ def test_pairs(tmp_path, kind):
     path = write_rows(tmp_path / f"teas.{kind}", [("Hot.", "Warm.", "yes")], ("one", "two", "label"))
     settings = {"format": kind, "path": path, "text": "one", "second": "two"}
     assert texts(**settings) == [("all", ["Hot.", "Warm."], "yes")]
-    assert Data(**settings).pairs
+    assert reader(**settings).task is PAIRS
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
@@ -87,7 +67,7 @@ def test_bad_files(tmp_path, kind):
         with pytest.raises(BadInput, match=rf"^{none}: no such file or directory$"):
             examples(format=kind, **settings)
         with pytest.raises(BadInput, match=rf"^{none}: no such file or directory$"):
-            fingerprint(Data(format=kind, **settings))
+            reader(kind, **settings).fingerprint()
     with pytest.raises(BadInput, match=r"^a{300}: File name too long; expected a file that can be read$"):
         examples(format=kind, path="a" * 300)
     with pytest.raises(BadInput, match=rf"^{tmp_path}: a directory; expected a file$"):
@@ -197,7 +177,7 @@ def test_long_documents(tmp_path):
 
 
 def test_an_unclosed_quote_does_not_swallow_a_large_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("treetext.corpora._tables.LONGEST", 2000)
+    monkeypatch.setattr(tables, "LONGEST", 2000)
     path = write(tmp_path / "teas.csv", 'text,label\n"tea,x\n' + "tea,x\n" * 1000)
     limit = csv.field_size_limit(1000)
     try:
@@ -324,68 +304,10 @@ def test_directories(tmp_path):
         examples(format="csv", path=str(tmp_path))
 
 
-@pytest.fixture
-def hub(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    (tmp_path / "teas").mkdir()
-    return tmp_path / "teas"
-
-
-def test_a_data_set_of_the_shape_of_the_hub(hub):
-    for split in ("train", "validation", "test"):
-        write_rows(hub / f"{split}.parquet", [(split, 1), ("", -1)])
-    settings = {"format": "hub", "path": str(hub)}
-    assert texts(**settings) == [
-        (split, text, label)
-        for split, name in (("train", "train"), ("dev", "validation"), ("test", "test"))
-        for text, label in ((name, "1"), ("", "-1"))
-    ]
-    assert texts(**settings, train="test", test="train[:1]")[1:] == [("train", "", "-1"), ("test", "train", "1")]
-    first = fingerprint(Data(**settings))
-    assert first == fingerprint(Data(**settings))
-    with pytest.raises(
-        BadInput, match=r"teas, train: no column called 'stars'; expected one, and there are 'text', 'la"
-    ):
-        examples(**settings, label="stars")
-    with pytest.raises(BadInput, match=r"teas: not loaded from the hub: [^\n]*$"):
-        examples(**settings, train="nonsense")
-
-
-def test_a_data_set_that_is_not_on_the_hub(monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(BadInput, match=r"^nobody/no-such-teas: not loaded from the hub: [^\n]+$"):
-        examples(format="hub", path="nobody/no-such-teas")
-
-
-def test_classes_of_the_hub_have_names(hub):
-    import datasets
-
-    features = datasets.Features(
-        {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["cold", "hot"])}
-    )
-    for split, label in (("train", 1), ("test", 0), ("unsupervised", -1)):
-        datasets.Dataset.from_dict({"text": ["tea"], "label": [label]}, features).to_parquet(hub / f"{split}.parquet")
-    card = "---\nconfigs:\n- config_name: default\n  data_files:\n"
-    for split in ("train", "test", "unsupervised"):
-        card += f"  - split: {split}\n    path: {split}.parquet\n"
-    write(hub / "README.md", card + "---\n")
-    notes, settings = [], {"format": "hub", "path": str(hub)}
-    assert texts(**settings, notes=notes) == [("train", "tea", "hot"), ("test", "tea", "cold")]
-    assert notes == [f"{hub}: its split 'unsupervised' left out; name those to read with train, dev and test"]
-    with pytest.raises(BadInput, match=r"teas, unsupervised, row 1: no label"):
-        examples(**settings, train="unsupervised")
-
-
-def test_a_training_set_alone_is_still_to_be_split(hub):
-    write(hub / "data.csv", "text,label\ntea,3\n")
-    assert texts(format="hub", path=str(hub)) == [("all", "tea", "3")]
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_memory_stays_flat(tmp_path, kind):
     path = write_rows(tmp_path / f"teas.{kind}", [(f"tea number {i} " * 500, "x") for i in range(3000)])
-    rows = read(Data(format=kind, path=path))
+    rows = reader(kind, path=path).read()
     next(rows)
     tracemalloc.start()
     try:

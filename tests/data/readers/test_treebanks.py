@@ -3,12 +3,11 @@ import tarfile
 from itertools import combinations
 
 import pytest
-from treetext.analysis import read_treebank
-from treetext.analysis._discourse import joined
-from treetext.text import BadInput
 
-from tests.analysis.brute import all_trees
-from tests.analysis.treebanks import gum, row, sentence, unit, units, write
+from tests.data.readers.treebanks import gum, row, sentence, unit, units, write
+from tests.trees.brute import all_trees
+from treetext.data import BadInput, read_treebank
+from treetext.data.readers.discourse import joined
 from treetext.trees import Tree
 
 RAIN = sentence("Rain falls .", [2, 0, 2], ["sent_id = r-1"], ["NOUN", "VERB", "PUNCT"])
@@ -103,11 +102,11 @@ def test_other_bad_files(tmp_path):
     assert "no sentences; expected CoNLL-U" in refused(write(tmp_path / "empty.conllu", "\n# nothing\n"))
     (tmp_path / "latin.conllu").write_bytes(sentence("für", [0]).encode("latin-1"))
     assert "latin.conllu, line 1: not UTF-8 at byte 4" in refused(tmp_path / "latin.conllu")
-    assert "expected one, or format: conllu, snli, gum" in refused(write(tmp_path / "own.txt", RAIN))
+    assert "expected one, or format: conllu, gum, snli" in refused(write(tmp_path / "own.txt", RAIN))
     assert trees(read_treebank(tmp_path / "own.txt", "conllu")) == [[[1, -1, 1]]]
     (tmp_path / "cut.conllu").write_bytes(write(tmp_path / "x.gz", RAIN * 9, zipped=True).read_bytes()[:-20])
     assert "truncated or damaged" in refused(tmp_path / "cut.conllu")
-    with pytest.raises(ValueError, match="format: expected conllu, snli, gum, got 'penn'"):
+    with pytest.raises(BadInput, match=r"^format: expected conllu, gum, snli, got 'penn'"):
         read_treebank(tmp_path / "own.txt", "penn")
 
 
@@ -219,7 +218,7 @@ def test_other_broken_gum(tmp_path):
 
 def test_joined_units_always_make_a_tree():
     n = 4
-    for tree in all_trees(n):
+    for tree in map(Tree.from_heads, all_trees(n, projective=False, single_root=True)):
         for cuts in (cuts for count in range(n) for cuts in combinations(range(1, n), count)):
             sentences = [sum(cut <= unit for cut in cuts) for unit in range(n)]
             found = joined(tree, sentences)  # which is checked to be a tree

@@ -7,9 +7,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from treetext.analysis import read_treebank
-from treetext.analysis._discourse import Units
-from treetext.analysis._head_rules import dependencies
+
+from treetext.data import read_treebank
+from treetext.data.readers.discourse import Units
+from treetext.data.readers.head_rules import dependencies
 
 DATA = os.environ.get("TREETEXT_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="TREETEXT_DATA does not name a directory with the real data")

@@ -1,14 +1,18 @@
 """Small files of our own words in each format, written by the tests that read them."""
 
+import csv
 import gzip
 import io
+import json
 import tarfile
 
-from treetext.corpora import Data, read
+from treetext.data import reader
+
+ROWS = [("Tea is hot.", "good"), ('She said "no",\nand left.', "bad"), ("", "bad"), ("čaj", "42")]
 
 
 def examples(notes=None, labels=True, **settings):
-    return list(read(Data(**settings), notes, labels))
+    return list(reader(**settings).read(notes, labels))
 
 
 def texts(**settings):
@@ -36,3 +40,21 @@ def write_corpus(path, files, archived=False):
             member.size = len(content.encode())
             stream.addfile(member, io.BytesIO(content.encode()))
     return str(archive)
+
+
+def write_rows(path, rows=ROWS, columns=("text", "label")):
+    """The same rows in the format that the name of the path ends with."""
+    import pyarrow
+    import pyarrow.parquet
+
+    kind = path.suffix[1:]
+    if kind == "parquet":
+        table = pyarrow.table({name: [row[i] for row in rows] for i, name in enumerate(columns)})
+        pyarrow.parquet.write_table(table, path)
+    elif kind == "jsonl":
+        write(path, "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="") as stream:
+            writer = csv.writer(stream, delimiter={"csv": ",", "tsv": "\t"}[kind])
+            writer.writerows([columns, *rows])
+    return str(path)
