@@ -111,10 +111,12 @@ def command(table: str, only: str = "", data: bool = True) -> str:
 
 
 def load_grid(folder: Path) -> Grid:
-    """Read ``grid.toml`` of a study."""
-    path = folder / "grid.toml"
+    """Read ``grid.toml`` of a study, and the files in ``cells``, each of which adds cells, layers and rows."""
+    values: dict[str, Any] = {}
     try:
-        file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        for path in (folder / "grid.toml", *sorted(folder.glob("cells/*.toml"))):
+            _merge(values, tomllib.loads(path.read_text(encoding="utf-8")))
+        file = _File.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise BadInput(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None

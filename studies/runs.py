@@ -41,7 +41,7 @@ def do(run: Run, places: Places, say: Say, again: bool = False) -> dict[str, Any
     recipe = recipe_of(run, places)
     result = None if again else result_of(run, places)
     if result is not None:
-        if _same(recorded(result["recipe"]), recorded(_portable(recipe, places))):
+        if _same(load_recipe(result["recipe"]), load_recipe(_portable(recipe, places))):
             return result
         say(f"{run.name}: was run with another recipe; again")
     out = places.models / run.name
@@ -71,14 +71,6 @@ def do(run: Run, places: Places, say: Say, again: bool = False) -> dict[str, Any
         }
     write(places.results / f"{run.name}.json", result)
     return result
-
-
-def recorded(values: Mapping[str, Any]) -> Recipe:
-    """The recipe in a result or a model, of any version: this is the place for keys that were renamed since.
-
-    Settings that came later had their defaults. Version 0.1 kept the published score in recipes.
-    """
-    return Recipe.model_validate({key: value for key, value in values.items() if key != "paper"})
 
 
 def result_of(run: Run, places: Places) -> dict[str, Any] | None:
@@ -131,7 +123,7 @@ def _finished(out: Path, recipe: Recipe) -> Model | None:
     if not (out / "model.safetensors").exists():
         return None
     model = load_model(out)
-    return model if _same(recorded(model.about["recipe"]), recipe) else None
+    return model if _same(load_recipe(model.about["recipe"]), recipe) else None
 
 
 def _same(recipe: Recipe, other: Recipe) -> bool:
@@ -142,7 +134,7 @@ def _same(recipe: Recipe, other: Recipe) -> bool:
 def _unfinished(out: Path, recipe: Recipe) -> bool:
     """Whether a training of this very recipe can go on."""
     started = read(out / "training" / "recipe.json")
-    return started is not None and (out / "training" / "last.ckpt").exists() and recorded(started) == recipe
+    return started is not None and (out / "training" / "last.ckpt").exists() and load_recipe(started) == recipe
 
 
 def _existing(path: Path) -> Path:

@@ -7,7 +7,7 @@ Positions past the length have no influence on real ones; outputs there have no 
 from treetext.nn.attention import KINDS, TREES, Attended, Attention, Replacement
 from treetext.nn.buckets import Buckets
 from treetext.nn.dropout import Dropout
-from treetext.nn.encoders import Affine, BiLSTM, Feedforward, Parts
+from treetext.nn.encoders import Affine, BiLSTM, Feedforward, Parts, both_directions
 from treetext.nn.levels import ENCODERS, Level, LevelOutput
 from treetext.nn.pooling import POOLINGS, pool
 
@@ -27,5 +27,6 @@ __all__ = [
     "LevelOutput",
     "Parts",
     "Replacement",
+    "both_directions",
     "pool",
 ]

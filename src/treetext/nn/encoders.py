@@ -58,16 +58,24 @@ class BiLSTM(nn.Module):
 
     def encode(self, x: Float[Tensor, "p d"], buckets: Buckets) -> FlatParts:
         """The same for several buckets at once. Rows of `x` are time-major within each bucket; results are not."""
-        otherwise, mirror, in_time = buckets.orders(x.device)
-        there, back = (
-            joined([lstm(part)[0].flatten(0, 1) for part in buckets.split_time(flat)])
-            for lstm, flat in ((self.rightward, x), (self.leftward, permuted(x, mirror, mirror)))
-        )
-        there = permuted(there, in_time, otherwise)
-        back = permuted(back, mirror[in_time], otherwise[mirror])
         sizes = [self.semantic // 2, self.structure // 2]
-        halves = (torch.split(y, sizes, -1) for y in (there, back))
+        halves = (torch.split(y, sizes, -1) for y in both_directions(self.rightward, self.leftward, x, buckets))
         return FlatParts(*(torch.cat(both, -1) for both in zip(*halves, strict=True)))
+
+
+def both_directions(
+    rightward: nn.RNNBase, leftward: nn.RNNBase, x: Float[Tensor, "p d"], buckets: Buckets
+) -> tuple[Float[Tensor, "p h"], Float[Tensor, "p h"]]:
+    """The outputs of two recurrent layers, the second of which reads each sequence from its end.
+
+    Rows of `x` are time-major within each bucket; results are not.
+    """
+    otherwise, mirror, in_time = buckets.orders(x.device)
+    there, back = (
+        joined([layer(part)[0].flatten(0, 1) for part in buckets.split_time(flat)])
+        for layer, flat in ((rightward, x), (leftward, permuted(x, mirror, mirror)))
+    )
+    return permuted(there, in_time, otherwise), permuted(back, mirror[in_time], otherwise[mirror])
 
 
 class Feedforward(nn.Module):

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 
 from treetext.data import BadInput, Corpus
 from treetext.data.batches import Batch, LengthBatches, Texts
-from treetext.models import Model
+from treetext.models import Model, Output
 from treetext.training.objectives import OBJECTIVES
 from treetext.training.optimizers import clip, make_optimizer
 from treetext.training.recipe import Recipe
@@ -46,10 +46,7 @@ class Module(pl.LightningModule):
 
     def training_step(self, batch: Batch, _: int) -> Tensor:
         """The weighted sum of the objectives on a batch; the cross entropy, where it is among them, is logged."""
-        try:
-            output, progress = self.model(batch), self.global_step / self.steps
-        except NonFiniteScores:
-            raise diverged(self.current_epoch + 1) from None
+        output, progress = self._output(batch), self.global_step / self.steps
         weights = self.recipe.training.objectives
         losses = {name: OBJECTIVES[name].value(batch, output, progress) for name, weight in weights.items() if weight}
         total = sum((loss if weights[name] == 1 else weights[name] * loss for name, loss in losses.items()), start=0.0)
@@ -59,8 +56,19 @@ class Module(pl.LightningModule):
 
     def validation_step(self, batch: Batch, _: int) -> None:
         """Count the right predictions."""
-        self.right += int((self.model(batch).logits.argmax(-1) == batch.labels).sum())
+        logits = self._output(batch).logits
+        if not logits.isfinite().all():  # the last step of the epoch was too large
+            raise diverged(self.current_epoch + 1)
+        self.right += int((logits.argmax(-1) == batch.labels).sum())
         self.scored += len(batch.labels)
+
+    def _output(self, batch: Batch) -> Output:
+        """What the model computes; refused where its scores are no numbers any more. Other errors stay as they are."""
+        try:
+            output: Output = self.model(batch)
+        except NonFiniteScores:
+            raise diverged(self.current_epoch + 1) from None
+        return output
 
     def on_validation_epoch_end(self) -> None:
         """The accuracy on all dev texts, with those that have no words."""

@@ -17,6 +17,8 @@ from treetext.models import ModelSettings, find_model
 from treetext.training.objectives import OBJECTIVES
 
 RECIPES = files("treetext.training") / "recipes"
+OPTIONS = ("text", "second", "label", "delimiter", "quoting", "subset", "hidden_trees")
+"""The options that the data of every recipe had, whatever the format."""
 
 
 class Training(Settings):
@@ -104,9 +106,11 @@ def recipe_values(
         values = deepcopy(dict(source))
     else:
         values = _read(str(source))
+    values = migrated(values)
     for key, value in (overrides or {}).items():
         _set(values, key, value)
-    return migrated(values)
+        values = migrated(values)  # each by itself: the last one counts, whether it has an old name or today's
+    return values
 
 
 def needs_data(source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None) -> bool:
@@ -120,25 +124,23 @@ def needs_data(source: "str | Path | Recipe | Mapping[str, Any]", overrides: Map
 
 def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a recipe with the names that earlier versions had replaced by those of today."""
-    values = dict(values)
-    values.pop("paper", None)  # a published score is no part of a recipe any more
-    for name in ("data", "model", "training"):
-        if isinstance(values.get(name), Mapping):
-            values[name] = dict(values[name])
-    data, model, training = (values.get(name) for name in ("data", "model", "training"))
-    if isinstance(model, dict):
-        if "task" in model:
-            model["kind"] = f"structured-{model.pop('task')}"
-        if "vocabulary" in values:
-            model["vocabulary"] = {**model.get("vocabulary", {}), **values.pop("vocabulary")}
-    if isinstance(training, dict) and (weight := training.pop("entropy", None)):
-        training["objectives"] = {**training.get("objectives", {}), "entropy": weight}
+    today: dict[str, Any] = deepcopy(dict(values))
+    today.pop("paper", None)  # a published score is no part of a recipe any more
+    if isinstance(today.get("vocabulary"), dict):
+        _update(today, {"model": {"vocabulary": today.pop("vocabulary")}})
+    data, model, training = (today.get(name) for name in ("data", "model", "training"))
+    if isinstance(model, dict) and "task" in model:
+        model["kind"] = f"structured-{model.pop('task')}"
+    if isinstance(training, dict) and "entropy" in training:
+        weight = training.pop("entropy")
+        if weight or "objectives" in training:
+            _update(training, {"objectives": {"entropy": weight}})
     if isinstance(data, dict) and "hidden_trees" in data and "subset" in data:  # all formats had the options of all
-        own = find_reader(data.get("format")).options()
-        for name in ("text", "second", "label", "delimiter", "quoting", "subset", "hidden_trees"):
-            if name not in own:
-                data.pop(name, None)
-    return values
+        reader = readers().get(str(data.get("format")))
+        foreign = set(OPTIONS).difference(reader.options()) if reader else ()
+        for name in foreign:
+            data.pop(name, None)
+    return today
 
 
 def parse_overrides(settings: Sequence[str]) -> dict[str, Any]:
@@ -209,7 +211,7 @@ def _merged(values: dict[str, Any], where: str) -> dict[str, Any]:
             raise BadInput(f"{where}: base: no recipe {base!r}; `treetext recipes` lists those of the package")
         _update(merged, _based(base))
     _update(merged, values)
-    return merged
+    return migrated(merged)
 
 
 def _update(values: dict[str, Any], more: Mapping[str, Any]) -> None:
@@ -262,15 +264,15 @@ def _explained(error: ValidationError, cls: type[BaseModel], section: str = "") 
     errors = error.errors()
     first = next((problem for problem in errors if problem["type"] == "extra_forbidden"), errors[0])
     loc = [str(part) for part in first["loc"]]
-    where = ".".join([*([section] if section else []), *loc]) or "recipe"
+    where = ".".join([*([section] if section else []), *loc])
     if first["type"] == "extra_forbidden":
         return f"{where}: {_unknown(loc, cls, section)}"
     if first["type"] == "missing":
         return f"{where}: missing; expected a value in the recipe or by --set {where}=…"
     message = first["msg"].removeprefix("Value error, ")
-    return (
-        f"{where}: {message}; got {first['input']!r:.60}" if first["type"] != "value_error" else f"{where}: {message}"
-    )
+    if first["type"] != "value_error":
+        message += f"; got {first['input']!r:.60}"
+    return f"{where}: {message}" if where else message  # of the whole recipe: it names the keys itself
 
 
 def _unknown(loc: list[str], cls: type[BaseModel], section: str) -> str:
