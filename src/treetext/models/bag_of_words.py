@@ -1,21 +1,19 @@
 """A logistic regression on word counts: a model that knows nothing of order or trees."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
-from jaxtyping import Int
 from pydantic import Field
 from torch import nn
 
 from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress, Task, Tokenizer, Vocabulary, needs
 from treetext.data.batches import Batch
 from treetext.data.vocabulary import PAD_ID, UNK_ID
-from treetext.models.base import Model, Output, Say
+from treetext.models.base import Output, Say
 from treetext.models.settings import ModelSettings
-from treetext.models.words import VOCABULARY, corpus_vocabulary
+from treetext.models.words import VocabularyModel, corpus_vocabulary
 from treetext.nn import Replacement
 
 FIRST = max(PAD_ID, UNK_ID) + 1
@@ -36,13 +34,12 @@ class BagOfWordsPairsSettings(BagOfWordsSettings):
     kind: Literal["bag-of-words-pairs"] = "bag-of-words-pairs"  # type: ignore[assignment]
 
 
-class BagOfWords(Model):
+class BagOfWords(VocabularyModel):
     """Adds up a weight for each word and class; of a pair, the words of both sentences count."""
 
     Settings = BagOfWordsSettings
     task: ClassVar[Task] = DOCUMENTS
     by_gradients = False
-    files = (VOCABULARY,)
     settings: BagOfWordsSettings
 
     def __init__(
@@ -52,11 +49,9 @@ class BagOfWords(Model):
         tokenizer: Tokenizer | None = None,
         *,
         vocabulary: Vocabulary,
-        prior: Sequence[float] | None = None,
-        about: dict[str, Any] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(settings, labels, tokenizer, prior=prior, about=about)
-        self.vocabulary = vocabulary
+        super().__init__(settings, labels, tokenizer, vocabulary=vocabulary, **options)
         weight = torch.zeros(len(vocabulary), len(labels), dtype=torch.float64)
         self.weight = nn.Parameter(weight, requires_grad=False)
         self.bias = nn.Parameter(weight.new_zeros(len(labels)), requires_grad=False)
@@ -109,37 +104,6 @@ class BagOfWords(Model):
         with torch.no_grad():
             self.weight[FIRST:] = torch.from_numpy(weight.T.copy()).to(self.weight)
             self.bias.copy_(torch.from_numpy(bias))
-
-    @property
-    def size(self) -> int:
-        """How many parameters there are."""
-        return self.weight.numel() + self.bias.numel()
-
-    def facts(self) -> dict[str, str]:
-        """With the size of the vocabulary."""
-        return {"Parameters": f"{self.size:,}", "Vocabulary": f"{len(self.vocabulary):,} words"}
-
-    def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
-        """The id of each word in the vocabulary."""
-        return np.array(self.vocabulary.ids(lexicon) or [UNK_ID])
-
-    @property
-    def known_words(self) -> Sequence[str]:
-        """The words of the vocabulary."""
-        return self.vocabulary.words
-
-    def parts(self) -> dict[str, Any]:
-        """The vocabulary."""
-        return {"vocabulary": self.vocabulary}
-
-    def write_files(self, directory: Path) -> None:
-        """Write the vocabulary."""
-        self.vocabulary.save(directory / VOCABULARY)
-
-    @classmethod
-    def read_files(cls, directory: Path) -> dict[str, Any]:
-        """Read the vocabulary."""
-        return {"vocabulary": Vocabulary.load(directory / VOCABULARY)}
 
 
 class BagOfWordsPairs(BagOfWords):

@@ -127,7 +127,7 @@ class Model(nn.Module):
 
     def facts(self) -> dict[str, str]:
         """Facts for people, by name: for the model card and reports."""
-        return {"Parameters, without word vectors": f"{self.size:,}"}
+        return {"Parameters": f"{self.size:,}"}
 
     @property
     def device(self) -> torch.device:

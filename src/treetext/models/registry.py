@@ -24,7 +24,7 @@ def models() -> dict[str, type[Model]]:
 def find_model(values: Mapping[str, Any]) -> type[Model]:
     """The class of the model that some settings describe."""
     kind = values.get("kind")
-    if kind not in models():
+    if not isinstance(kind, str) or kind not in models():
         problem = "missing" if kind is None else f"got {kind!r}"
         raise BadInput(f"kind: expected one of {', '.join(models())}, {problem}")
-    return models()[str(kind)]
+    return models()[kind]

@@ -42,10 +42,9 @@ class WordSettings(ModelSettings):
     vocabulary: VocabularySettings = VocabularySettings()
 
 
-class WordModel(Model):
-    """A model whose words have vectors of their own."""
+class VocabularyModel(Model):
+    """A model whose batches have ids of a vocabulary."""
 
-    settings: WordSettings
     files = (VOCABULARY,)
 
     def __init__(
@@ -55,15 +54,58 @@ class WordModel(Model):
         tokenizer: Tokenizer | None = None,
         *,
         vocabulary: Vocabulary,
-        vectors: Float32[np.ndarray, "words size"] | None = None,
         prior: Sequence[float] | None = None,
         about: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(settings, labels, tokenizer, prior=prior, about=about)
+        self.vocabulary = vocabulary
+
+    def facts(self) -> dict[str, str]:
+        """With the size of the vocabulary."""
+        return {**super().facts(), "Vocabulary": f"{len(self.vocabulary):,} words"}
+
+    def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
+        """The id of each word in the vocabulary."""
+        return np.array(self.vocabulary.ids(lexicon) or [UNK_ID])
+
+    @property
+    def known_words(self) -> Sequence[str]:
+        """The words of the vocabulary."""
+        return self.vocabulary.words
+
+    def parts(self) -> dict[str, Any]:
+        """The vocabulary."""
+        return {"vocabulary": self.vocabulary}
+
+    def write_files(self, directory: Path) -> None:
+        """Write the vocabulary."""
+        self.vocabulary.save(directory / VOCABULARY)
+
+    @classmethod
+    def read_files(cls, directory: Path) -> dict[str, Any]:
+        """Read the vocabulary."""
+        return {"vocabulary": Vocabulary.load(directory / VOCABULARY)}
+
+
+class WordModel(VocabularyModel):
+    """A model whose words have vectors of their own."""
+
+    settings: WordSettings
+
+    def __init__(
+        self,
+        settings: Any,
+        labels: Sequence[str],
+        tokenizer: Tokenizer | None = None,
+        *,
+        vocabulary: Vocabulary,
+        vectors: Float32[np.ndarray, "words size"] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(settings, labels, tokenizer, vocabulary=vocabulary, **options)
         if vectors is not None and vectors.shape != (len(vocabulary), settings.embedding):
             expected = f"{len(vocabulary)} vectors of {settings.embedding} numbers"
             raise ValueError(f"vectors: expected {expected}, as vocabulary and settings say, got {vectors.shape}")
-        self.vocabulary = vocabulary
         # Sparse gradients: a step changes the vectors of the words in its batch alone.
         self.embedding = nn.Embedding(len(vocabulary), settings.embedding, padding_idx=PAD_ID, sparse=True)
         self.dropout = Dropout(settings.dropout)
@@ -98,35 +140,14 @@ class WordModel(Model):
         return super().size - self.embedding.weight.numel()
 
     def facts(self) -> dict[str, str]:
-        """With the size of the vocabulary."""
-        return {**super().facts(), "Vocabulary": f"{len(self.vocabulary):,} words"}
-
-    def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
-        """The id of each word in the vocabulary."""
-        return np.array(self.vocabulary.ids(lexicon) or [UNK_ID])
+        """Without the word vectors."""
+        parameters = {"Parameters, without word vectors": f"{self.size:,}"}
+        return parameters | {name: fact for name, fact in super().facts().items() if name != "Parameters"}
 
     def embedded(self, batch: Batch) -> tuple[Float[Tensor, "p d"], Buckets]:
         """The vectors of all words, time-major within each bucket, for `Level.compose`."""
         flat = self.dropout(self.embedding(torch.cat([ids.T.flatten() for ids in batch.words])))
         return flat, Buckets.of([ids.shape for ids in batch.words], batch.lengths)
-
-    @property
-    def known_words(self) -> Sequence[str]:
-        """The words of the vocabulary."""
-        return self.vocabulary.words
-
-    def parts(self) -> dict[str, Any]:
-        """The vocabulary."""
-        return {"vocabulary": self.vocabulary}
-
-    def write_files(self, directory: Path) -> None:
-        """Write the vocabulary."""
-        self.vocabulary.save(directory / VOCABULARY)
-
-    @classmethod
-    def read_files(cls, directory: Path) -> dict[str, Any]:
-        """Read the vocabulary."""
-        return {"vocabulary": Vocabulary.load(directory / VOCABULARY)}
 
 
 M = TypeVar("M", bound=WordModel)
