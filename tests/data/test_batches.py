@@ -90,7 +90,7 @@ def test_a_batch_has_every_sentence_in_its_document(documents, most):
 
 def test_the_tensors_of_a_batch():
     document = Document(np.array([5, 6, 7], np.int32), np.array([1, 2], np.int32))
-    made = collate([document, Document(np.array([8]), np.array([1]))], [-1, 1], [41, 7], waste=0)
+    made = collate([document, Document(np.array([8]), np.array([1]))], [-1, 1], [41, 7], waste=0.0)
     assert [words.tolist() for words in made.words] == [[[6, 7]], [[5], [8]]]
     assert [lengths.tolist() for lengths in made.lengths] == [[2], [1, 1]]
     assert made.order.tolist() == [1, 0, 2]

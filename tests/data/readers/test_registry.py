@@ -44,10 +44,11 @@ def test_a_reader_by_the_name_of_its_format(name):
     assert data.places == PATHS[name]
 
 
-@pytest.mark.parametrize("name", ["xls", "", None, 3])
+@pytest.mark.parametrize("name", ["xls", "", None, 3, ["csv"]])
 def test_no_such_format(name):
-    with pytest.raises(BadInput, match=rf"^format: expected one of {', '.join(TABLES + OTHERS)}, got {name!r}$"):
+    with pytest.raises(BadInput) as caught:
         find_reader(name)
+    assert str(caught.value) == f"format: expected one of {', '.join(TABLES + OTHERS)}, got {name!r}"
 
 
 @pytest.mark.parametrize(
