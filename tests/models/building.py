@@ -2,12 +2,15 @@
 
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
 from treetext.data import Tokenizer, Vocabulary
+from treetext.data.batches import Batch, Texts
 from treetext.models import (
     LevelSettings,
     Model,
+    Output,
     StructuredDocuments,
     StructuredDocumentsSettings,
     StructuredPairs,
@@ -54,3 +57,24 @@ def grown(model: M, scale: float = 0.8) -> M:
             if isinstance(part, torch.nn.Embedding) and part.padding_idx is not None:
                 part.weight[part.padding_idx] = 0
     return model.eval()
+
+
+TEXTS = [
+    [["the", "dog", "slept", "."], ["it", "was", "good"], ["very"]],
+    [["a", "film"]],
+    [["i", "saw", "the", "unknown", "cat", "and", "it", "slept", "."], ["not", "bad"]],
+]
+PAIRS = [text[:2] for text in TEXTS if len(text) > 1]
+
+
+def random_words(n: int, seed: int = 0) -> list[str]:
+    return np.random.default_rng(seed).choice(WORDS[:12], n).tolist()
+
+
+def scored(model: Model, texts: list[list[list[str]]]) -> Output:
+    """The output for tokenised texts in one batch, with gradients."""
+    return model(batch_of(model, texts))
+
+
+def batch_of(model: Model, texts: list[list[list[str]]]) -> Batch:
+    return model.batches(Texts.from_words(texts))(range(len(texts)))

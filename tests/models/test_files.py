@@ -3,20 +3,23 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from huggingface_hub import ModelCardData, metadata_load
 from safetensors.torch import load_file, save_file
-from treetext.text import BadInput
 
-from tests.models.building import documents, pairs
+from tests.models.building import PAIRS, TEXTS, documents, pairs
 from tests.models.hub import Hub
-from tests.models.test_scores import TEXTS
-from treetext.models import DocumentClassifier, PairClassifier, load_model
+from tests.models.model_test import assert_same_bits, contents
+from treetext import load_model, save_model
+from treetext.data import BadInput
+from treetext.models import StructuredDocuments, StructuredPairs, models
+from treetext.models.majority import Majority, MajoritySettings
 
 NAMES = {"config.json", "model.safetensors", "vocabulary.txt", "README.md"}
 
@@ -24,18 +27,14 @@ NAMES = {"config.json", "model.safetensors", "vocabulary.txt", "README.md"}
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "model"
-    documents().save_pretrained(path)
+    save_model(documents(), path)
     return path
 
 
-def contents(path):
-    return {file.name: file.read_bytes() for file in path.iterdir()}
-
-
-def refused(path, cls=DocumentClassifier):
+def refused(path):
     """The message of a model that cannot be loaded."""
     with pytest.raises(BadInput) as caught:
-        cls.from_pretrained(path)
+        load_model(path)
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(str(path))
@@ -47,21 +46,20 @@ def refused(path, cls=DocumentClassifier):
 def test_round_trip(tmp_path, make, dtype):
     model = make().to(dtype)
     model.about = {"recipe_name": "mine", "scores": {"dev": 0.5}, "seed": 3}
-    model.save_pretrained(tmp_path / "a" / "model")
-    for found in (load_model(tmp_path / "a" / "model"), type(model).from_pretrained(str(tmp_path / "a" / "model"))):
+    save_model(model, tmp_path / "a" / "model")
+    for place in (tmp_path / "a" / "model", str(tmp_path / "a" / "model")):
+        found = load_model(place)
         assert type(found) is type(model)
         assert not found.training
-        mine, theirs = model.state_dict(), found.state_dict()
-        assert list(mine) == list(theirs)
-        assert all(torch.equal(mine[name], theirs[name]) and theirs[name].dtype == dtype for name in mine)
+        assert_same_bits(found, model)
+        assert {values.dtype for values in found.state_dict().values()} == {dtype}
         for name in ("settings", "labels", "prior", "about"):
             assert getattr(found, name) == getattr(model, name)
         assert found.vocabulary.words == model.vocabulary.words
         assert vars(found.tokenizer) == vars(model.tokenizer)
     if dtype != torch.bfloat16:
-        texts = [text[:2] for text in TEXTS if len(text) > 1]
-        assert found.predict(texts) == model.predict(texts)
-    found.save_pretrained(tmp_path / "b")
+        assert found.predict(PAIRS) == model.predict(PAIRS)
+    save_model(found, tmp_path / "b")
     assert contents(tmp_path / "b") == contents(tmp_path / "a" / "model")
 
 
@@ -76,7 +74,7 @@ def test_no_pickle(saved):
 def test_labels_and_words_in_any_script(tmp_path):
     model = documents()
     model.labels = ["dobrý", "špatný|", "ok\n`"]
-    model.save_pretrained(tmp_path / "model")
+    save_model(model, tmp_path / "model")
     assert load_model(tmp_path / "model").labels == model.labels
 
 
@@ -111,11 +109,17 @@ def edit(path, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 99, "treetext": "7.0"}, "saved by treetext 7.0 in format 99, expected 1 or less: upgrade"),
-        ({"format": 99, "something_new": 1}, "in format 99, expected 1 or less: upgrade"),
-        ({"settings__hiden": 5}, "settings.documents.hiden: Extra inputs are not permitted"),
-        ({"settings__hidden": "many"}, "settings.documents.hidden: Input should be a valid integer"),
-        ({"settings__task": "trees"}, "settings: "),
+        ({"format": 99, "treetext": "7.0"}, "saved by treetext 7.0 in format 99, expected 2 or less: upgrade"),
+        ({"format": 99, "something_new": 1}, "in format 99, expected 2 or less: upgrade"),
+        ({"settings__hiden": 5}, "settings.hiden: Extra inputs are not permitted"),
+        ({"settings__hidden": "many"}, "settings.hidden: Input should be a valid integer"),
+        ({"settings__kind": "trees"}, f"settings.kind: expected one of {', '.join(models())}, got 'trees'"),
+        ({"settings__kind": ["trees"]}, "settings.kind: expected one of "),
+        ({"settings__kind": "structured-pairs"}, "settings."),
+        ({"settings__task": "documents"}, "settings.task: Extra inputs are not permitted"),
+        ({"settings": {}}, f"settings.kind: expected one of {', '.join(models())}, missing"),
+        ({"format": 0}, "format: Input should be 2"),
+        ({"format": "2"}, "format: Input should be 2"),
         ({"labels": "good"}, "labels: Input should be a valid list"),
         ({"labels": ["good"]}, "labels: expected two or more different classes"),
         ({"prior": [1.0]}, "prior: expected 3 probabilities, one for each label, got 1"),
@@ -144,40 +148,52 @@ def test_weights_of_something_else(saved):
     assert "model.safetensors: does not go with config.json" in refused(saved)
 
 
-def test_a_model_of_another_class(saved):
-    assert "a model of documents; PairClassifier expects another task" in refused(saved, PairClassifier)
+def test_one_function_loads_all_classes(tmp_path):
+    for model in (documents(), pairs(), Majority(MajoritySettings(), ["a", "b"])):
+        save_model(model, tmp_path / type(model).__name__)
+    classes = {type(load_model(path)) for path in tmp_path.iterdir()}
+    assert classes == {StructuredDocuments, StructuredPairs, Majority}
+
+
+def test_no_weights_are_no_damage(tmp_path):
+    save_model(Majority(MajoritySettings(), ["a", "b"]), tmp_path / "model")
+    assert set(contents(tmp_path / "model")) == NAMES - {"vocabulary.txt"}
+    assert load_file(tmp_path / "model" / "model.safetensors") == {}
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"")
+    assert "model.safetensors: truncated or changed since it was saved" in refused(tmp_path / "model")
 
 
 def test_saving_over_a_model(saved):
     before = contents(saved)
     other = documents({"attention": "none"})
     with pytest.raises(BadInput, match="already holds a model"):
-        other.save_pretrained(saved)
+        save_model(other, saved)
     assert contents(saved) == before
-    other.save_pretrained(saved, replace=True)
+    save_model(other, saved, replace=True)
     assert load_model(saved).settings == other.settings
     assert set(contents(saved)) == NAMES
     (saved.parent / "file").write_text("x")
     with pytest.raises(BadInput, match="a file; expected a directory"):
-        other.save_pretrained(saved.parent / "file", replace=True)
+        save_model(other, saved.parent / "file", replace=True)
     assert (saved.parent / "file").read_text() == "x"
 
 
 def test_other_files_in_the_directory_stay(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    documents().save_pretrained(tmp_path)
+    save_model(documents(), tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 FULL = """
 import resource, signal, sys
 from tests.models.building import documents
+from treetext import save_model
 model = documents({"attention": "none"}, hidden=200)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 for path in sys.argv[2:]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
     try:
-        model.save_pretrained(path, replace=True)
+        save_model(model, path, replace=True)
     except OSError as error:
         print(error)
     else:
@@ -203,54 +219,13 @@ def test_a_full_disk_leaves_the_old_model_and_no_litter(saved):
     assert load_model(saved).predict(TEXTS) == documents().predict(TEXTS)
 
 
-def test_the_card(tmp_path):
-    model = documents()
-    recipe = {"seed": 7, "data": {"format": "csv"}}
-    model.about = {
-        "recipe_name": "documents/both", "recipe": recipe, "seed": 7, "data": "a|b.csv", "fingerprint": "f00",
-        "epoch": 4, "scores": {"dev": 0.75, "test": 0.7123},
-    }  # fmt: skip
-    model.save_pretrained(tmp_path / "model")
-    card = (tmp_path / "model" / "README.md").read_text()
-    header, body = card.removeprefix("---\n").split("\n---\n", 1)
-    metadata = ModelCardData(**metadata_load(tmp_path / "model" / "README.md"))
-    assert metadata.library_name == "treetext"
-    assert metadata.pipeline_tag == "text-classification"
-    assert metadata.language == "en"
-    assert "library_name" in header
-    for expected in (
-        "# A DocumentClassifier by treetext",
-        "one of 3 labels (`bad`, `good`, `so-so`)",
-        "| Recipe | documents/both |",
-        "| Data | a\\|b.csv |",
-        "| Seed | 7 |",
-        f"| Parameters, without word vectors | {model.size:,} |",
-        "| dev | 75.0 |",
-        "| test | 71.2 |",
-        json.dumps(recipe, indent=2),
-    ):
-        assert expected in body
-    code = body.split("```python\n")[1].split("```")[0].replace("this/directory", str(tmp_path / "model"))
-    printed = []
-    exec(code, {"print": lambda *values: printed.append(values)})  # what the card says works
-    assert printed[0][0] in model.labels
-
-
-def test_the_card_of_a_pair_model(tmp_path):
-    pairs().save_pretrained(tmp_path / "model")
-    card = (tmp_path / "model" / "README.md").read_text()
-    assert "| Recipe | not recorded |" in card
-    code = card.split("```python\n")[1].split("```")[0].replace("this/directory", str(tmp_path / "model"))
-    exec(code, {"print": lambda *_: None})
-
-
 LOAD = """
 import sys
-from treetext import DocumentClassifier
-from treetext.text import BadInput
+from treetext import load_model
+from treetext.data import BadInput
 for name in sys.argv[1:]:
     try:
-        print(DocumentClassifier.from_pretrained(name).labels)
+        print(load_model(name).labels)
     except BadInput as error:
         print(error)
 """
@@ -274,10 +249,10 @@ def test_from_the_cache_of_the_hub_offline(saved, tmp_path):
 
 PUSH = """
 import sys
-from treetext import DocumentClassifier
-model = DocumentClassifier.from_pretrained(sys.argv[1])
-print(model.push_to_hub("somebody/reviews", token="hf_secret", commit_message="A first model"))
-again = DocumentClassifier.from_pretrained("somebody/reviews")
+from treetext import load_model, push_to_hub
+model = load_model(sys.argv[1])
+print(push_to_hub(model, "somebody/reviews", token="hf_secret", commit_message="A first model"))
+again = load_model("somebody/reviews")
 print(again.predict(["a good film"]) == model.predict(["a good film"]))
 """
 
@@ -295,3 +270,90 @@ def test_to_the_hub_and_back(saved, tmp_path):
     address, same = done.stdout.splitlines()
     assert "somebody/reviews" in address
     assert same == "True"
+
+
+FORMAT_1 = Path(__file__).parent / "format_1"
+EXPECTED = json.loads((FORMAT_1 / "expected.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_models_of_format_1_predict_as_they_did(name):
+    model, expected = load_model(FORMAT_1 / name), EXPECTED[name]
+    assert model.settings.kind == expected["kind"]
+    predicted = model.predict(expected["texts"])
+    assert [p.label for p in predicted] == expected["labels"]
+    for found, probabilities in zip(predicted, expected["probabilities"], strict=True):
+        assert list(found.probabilities.values()) == pytest.approx(probabilities, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_models_of_format_1_parse_as_they_did(name):
+    model, expected = load_model(FORMAT_1 / name), EXPECTED[name]
+    texts = [expected["texts"][parse["text"]] for parse in expected["parses"]]
+    for found, parse in zip(model.parse(texts), expected["parses"], strict=True):
+        for mine, theirs in [
+            (found.to_dict(), parse),
+            *zip(found.to_dict()["sentences"], parse["sentences"], strict=True),
+        ]:
+            assert mine.get("words") == theirs.get("words")
+            assert mine["heads"] == theirs["heads"]
+            assert (mine["weights"] is None) == (theirs["weights"] is None)
+            for part in ("arcs", "roots") if mine["weights"] else ():
+                np.testing.assert_allclose(mine["weights"][part], theirs["weights"][part], rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_models_of_format_1_are_saved_in_the_new_one(name, tmp_path):
+    model = load_model(FORMAT_1 / name)
+    old = json.loads((FORMAT_1 / name / "config.json").read_text(encoding="utf-8"))
+    assert model.settings.vocabulary.model_dump() == old["about"]["recipe"]["vocabulary"]
+    assert (model.labels, model.prior, model.about) == (old["labels"], old["prior"], old["about"])
+    save_model(model, tmp_path / "new")
+    new = json.loads((tmp_path / "new" / "config.json").read_text(encoding="utf-8"))
+    assert new["format"] == 2
+    assert new["sha256"] == old["sha256"], "weights and words as they were"
+    assert {**new["settings"], "task": old["settings"]["task"]} == {
+        **old["settings"],
+        "kind": f"structured-{old['settings']['task']}",
+        "vocabulary": old["about"]["recipe"]["vocabulary"],
+    }
+    assert load_model(tmp_path / "new").settings == model.settings
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 3}, "saved by treetext 0.1.0 in format 3, expected 2 or less: upgrade"),
+        ({"settings__hiden": 5}, "settings.hiden: Extra inputs are not permitted"),
+        ({"settings__task": "trees"}, "settings.kind: expected one of "),
+        ({"settings": {}}, "settings.kind: expected one of "),
+        ({"settings": None}, "expected the settings of a model"),
+        ({"settings": 5}, "expected the settings of a model"),
+        ({"settings__words": 5}, "settings.words: Input should be a valid dictionary"),
+        ({"about": None}, "about: Input should be a valid dictionary"),
+        ({"about": {"recipe": 5}}, ""),
+        ({"about__recipe__vocabulary": 5}, "settings.vocabulary: Input should be a valid dictionary"),
+        ({"about__recipe__vocabulary": {"min_count": 0}}, "settings.vocabulary.min_count: "),
+        ({"labels": None}, "labels: Input should be a valid list"),
+        ({"sha256": {}}, "truncated or changed since it was saved"),
+    ],
+    ids=str,
+)
+def test_damaged_models_of_format_1(name, changes, message, tmp_path):
+    path = tmp_path / "model"
+    shutil.copytree(FORMAT_1 / name, path)
+    edit(path, **changes)
+    if message:
+        assert message in refused(path)
+    else:
+        assert load_model(path).settings.vocabulary.min_count == 6
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_model_of_format_1_without_a_recipe(name, tmp_path):
+    path = tmp_path / "model"
+    shutil.copytree(FORMAT_1 / name, path)
+    edit(path, about={})
+    texts = EXPECTED[name]["texts"]
+    assert load_model(path).predict(texts) == load_model(FORMAT_1 / name).predict(texts)

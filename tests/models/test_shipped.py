@@ -11,12 +11,13 @@ from zipfile import ZipFile
 import pytest
 import torch
 from safetensors.torch import load_file
-from treetext.models._files import SHIPPED
 
-from tests.models.building import WORDS, documents, pairs
-from tests.models.test_files import NAMES, contents, refused
-from tests.models.test_scores import TEXTS
-from treetext.models import DocumentClassifier, PairClassifier, load_model, shipped_models, shrink
+from tests.models.building import PAIRS, documents, pairs
+from tests.models.model_test import contents
+from tests.models.test_files import NAMES, refused
+from treetext.data import BadInput, tasks
+from treetext.models import load_model, save_model, shipped_models
+from treetext.models.files import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 SPEECH = "Mr. Speaker, the river does not read our tables. It rises when it rises. I will vote no."
@@ -26,8 +27,8 @@ PAIR = ("A woman reads on a bench.", "Somebody is asleep.")
 def test_a_directory_comes_before_what_ships(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert load_model("debates").labels == ["N", "Y"]
-    documents().save_pretrained("debates")
-    assert load_model("debates").labels == DocumentClassifier.from_pretrained("debates").labels == documents().labels
+    save_model(documents(), "debates")
+    assert load_model("debates").labels == documents().labels
 
 
 def test_an_unknown_name_is_told_what_ships(tmp_path, monkeypatch):
@@ -37,26 +38,20 @@ def test_an_unknown_name_is_told_what_ships(tmp_path, monkeypatch):
     assert f"no such directory; expected one with a model, a name of those that ship ({names})" in refused("debats")
 
 
-def test_a_shipped_model_of_another_class():
-    with pytest.raises(ValueError, match="a model of documents; PairClassifier expects another task"):
-        PairClassifier.from_pretrained("debates")
-
-
 @pytest.mark.parametrize("make", [documents, pairs])
 def test_half_precision_takes_half_the_space_and_loads_as_float32(tmp_path, make):
     model = make(hidden=200)
-    model.save_pretrained(tmp_path / "full")
-    model.save_pretrained(tmp_path / "half", half=True)
+    save_model(model, tmp_path / "full")
+    save_model(model, tmp_path / "half", half=True)
     sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("full", "half")]
     assert sizes[1] < 0.6 * sizes[0]
     assert {values.dtype for values in load_file(tmp_path / "half" / "model.safetensors").values()} == {torch.float16}
     found = load_model(tmp_path / "half")
     for name, values in found.state_dict().items():
         assert torch.equal(values, model.state_dict()[name].half().float()), name
-    texts = [text[:2] for text in TEXTS if len(text) > 1]
-    for mine, theirs in zip(model.predict(texts), found.predict(texts), strict=True):
+    for mine, theirs in zip(model.predict(PAIRS), found.predict(PAIRS), strict=True):
         assert theirs.probabilities == pytest.approx(mine.probabilities, abs=0.05)
-    found.save_pretrained(tmp_path / "again", half=True)
+    save_model(found, tmp_path / "again", half=True)
     assert contents(tmp_path / "again") == contents(tmp_path / "half")
 
 
@@ -64,32 +59,11 @@ def test_numbers_too_large_for_half_precision(tmp_path):
     model = documents()
     with torch.no_grad():
         model.embedding.weight[3, 2] = 70_000
-    with pytest.raises(ValueError, match=r"half: embedding\.weight has numbers that half precision has not"):
-        model.save_pretrained(tmp_path / "model", half=True)
+    with pytest.raises(
+        BadInput, match=r"half: embedding\.weight has numbers beyond half precision; expected at most 65504"
+    ):
+        save_model(model, tmp_path / "model", half=True)
     assert not (tmp_path / "model").exists()
-
-
-@pytest.mark.parametrize("make", [documents, pairs])
-def test_fewer_words_change_nothing_for_those_that_stay(make, tmp_path):
-    model = make()
-    small = shrink(model, 10)
-    assert small.vocabulary.words == ["<pad>", "<unk>", *WORDS[:8]]
-    assert small.size == model.size
-    assert not small.training
-    kept, gone = ["the dog was a cat", "a film is the plot"], ["very good", "i slept"]
-    assert small.predict([kept]) == model.predict([kept])
-    [[mine], [theirs]] = model.parse([kept]), small.parse([kept])
-    assert [sentence.tree for sentence in mine.sentences] == [sentence.tree for sentence in theirs.sentences]
-    assert small.predict([gone]) == model.predict([["unheard of", "nor that"]]) != model.predict([gone])
-    small.save_pretrained(tmp_path / "small")
-    assert load_model(tmp_path / "small").predict([kept]) == model.predict([kept])
-    assert len(model.vocabulary) == len(WORDS) + 2, "the model itself is as it was"
-
-
-@pytest.mark.parametrize("words", [-1, 2, 100])
-def test_as_many_words_as_there_are(words):
-    with pytest.raises(ValueError, match=f"words: expected 3 to 21, .*got {words}"):
-        shrink(documents(), words)
 
 
 @pytest.mark.parametrize("name", shipped_models())
@@ -99,11 +73,11 @@ def test_what_ships(name, tmp_path, monkeypatch):
     assert set(files) == NAMES
     assert sum(map(len, files.values())) <= 10_000_000
     model = load_model(name)
-    text = PAIR if isinstance(model, PairClassifier) else SPEECH
+    text = PAIR if model.task is tasks.PAIRS else SPEECH
     [found] = model.parse([text])
     assert found.label in model.labels
     assert any(tree is not None for tree in (found.tree, *(sentence.tree for sentence in found.sentences)))
-    known = set(model.vocabulary.words)
+    known = set(model.known_words)
     assert len({word for sentence in found.sentences for word in sentence.words} & known) >= 3
 
 
