@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import torch
 from pydantic import ValidationError
@@ -21,7 +21,7 @@ from treetext.models.base import Model
 from treetext.models.card import card
 from treetext.models.registry import find_model
 
-FORMAT = 2
+FORMAT: Final = 2
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 SHIPPED = Path(__file__).parent / "shipped"
 
@@ -29,7 +29,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 class Config(Settings):
     """The contents of config.json."""
 
-    format: int
+    format: Literal[2]
     treetext: str
     settings: dict[str, Any]
     labels: list[str]
@@ -205,11 +205,20 @@ def _config(directory: Path) -> Config:
 
 def _migrated(values: dict[str, Any]) -> dict[str, Any]:
     """Format 1 had two models, told by their task; the settings of the vocabulary were in the recipe alone."""
-    settings = dict(values.get("settings") or {})
+    settings, recipe = values.get("settings"), _part(values.get("about"), "recipe")
+    if not isinstance(settings, dict):
+        return values  # which is refused
+    settings = dict(settings)
     if "task" in settings:
         settings["kind"] = f"structured-{settings.pop('task')}"
-    vocabulary = ((values.get("about") or {}).get("recipe") or {}).get("vocabulary")
-    return {**values, "format": FORMAT, "settings": settings | ({"vocabulary": vocabulary} if vocabulary else {})}
+    if vocabulary := _part(recipe, "vocabulary"):
+        settings["vocabulary"] = vocabulary
+    return {**values, "format": FORMAT, "settings": settings}
+
+
+def _part(values: Any, name: str) -> Any:
+    """A value of a dictionary, which may be missing or no dictionary in a damaged file."""
+    return values.get(name) if isinstance(values, dict) else None
 
 
 def _problem(error: ValidationError) -> str:
