@@ -103,13 +103,19 @@ def _about(model: WordModel, name: str, run: Run, words: int, dev: float) -> dic
     """Where it comes from, without the directories of this machine."""
     about = copy.deepcopy(model.about)
     about["data"] = Path(about["data"]).name
-    for section in about["recipe"].values():
+    for name, section in about["recipe"].items():
         if isinstance(section, dict):
-            files = {key: Path(value) for key, value in section.items() if isinstance(value, str)}
-            section.update({key: path.name for key, path in files.items() if path.exists()})
+            about["recipe"][name] = _without_folders(section)
     about["command"] = GRID.command(run)
     known = {"name": name, "run": run.name, "dev": dev, "words": words, "of": len(model.vocabulary)}
     return {**about, "shipped": {**known, "precision": "float16"}}
+
+
+def _without_folders(value: Any) -> Any:
+    """A section of a recipe in which files that are here are called by their names alone."""
+    if isinstance(value, dict):
+        return {key: _without_folders(each) for key, each in value.items()}
+    return Path(value).name if isinstance(value, str) and Path(value).exists() else value
 
 
 def _row(model: WordModel, place: Path) -> dict[str, Any]:

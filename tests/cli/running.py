@@ -19,7 +19,7 @@ def options(values):
 
 
 SETTINGS = options(SIZES | CORPUS)
-OWN_SETTINGS = options(SIZES | {"vocabulary.vectors": "random"})
+OWN_SETTINGS = options(SIZES | {"model.vocabulary.vectors": "random"})
 PAIR_SETTINGS = OWN_SETTINGS
 
 

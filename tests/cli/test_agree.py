@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from tests.analysis.treebanks import gum, sentence, units, write
 from tests.cli.running import invoke, refusal
+from tests.data.readers.treebanks import gum, sentence, units, write
 from treetext.models import load_model
 
 
@@ -57,13 +57,19 @@ def test_pairs(pair_model, conllu, tmp_path):
     assert "1 pairs without a gold label ('-') left out" in done.stderr
 
 
-def test_refusals(model, pair_model, conllu, documents, tmp_path):
+def test_pairs_have_trees_of_words_alone(pair_model, documents):
+    done = invoke("agree", pair_model, documents, "--json")
+    assert "gum: the model has no trees of sentences to compare" in done.stderr
+    [words] = json.loads(done.stdout)["levels"].values()
+    assert words["trees"] == 4, "each sentence once, however they were paired"
+
+
+def test_refusals(model, conllu, documents, tmp_path):
     assert refusal("agree", model, tmp_path / "nowhere").endswith("nowhere: no such file or directory")
-    assert "expected a model of documents" in refusal("agree", pair_model, documents)
     assert "expected the 10 of CoNLL-U" in refusal(
         "agree", model, write(tmp_path / "a.jsonl", "{}"), "--format", "conllu"
     )
     conllu.write_text(sentence("rain falls", [2, 1]))
     assert refusal("agree", model, conllu) == f"{conllu}, line 1, sentence 1: no root; expected one word with head 0"
     assert "no such directory" in refusal("agree", model, documents, "--out", tmp_path / "no" / "trees.jsonl")
-    invoke("agree", model, conllu, "--format", "penn", code=2)
+    assert refusal("agree", model, conllu, "--format", "penn") == "format: expected conllu, gum, snli, got 'penn'"

@@ -1,9 +1,8 @@
 import json
 import re
 
-from treetext.analysis import FIGURES
-
 from tests.cli.running import CORPUS, OWN_SETTINGS, invoke, options, refusal
+from treetext.evaluation import FIGURES
 
 QUICK = ("--resamples", "50")
 
@@ -71,7 +70,9 @@ def test_refusals(model, pair_model, reviews, tmp_path):
     settings = options({"model.words.attention": "none", "model.sentences.attention": "simple", "data.text": "review"})
     settings += options({"data.label": "stars"})
     invoke("train", "documents/both", "--data", reviews, "--out", bare, *OWN_SETTINGS, *settings)
-    assert "no trees (attention of words: none, sentences: simple)" in refusal("analyse", bare)
+    assert "the model has no trees of words or sentences; expected projective or nonprojective attention" in refusal(
+        "analyse", bare
+    )
     assert f"{bare}: a model without trees" in invoke("parse", bare, stdin="Some text.").stderr
     other = refusal("analyse", model, "--models", pair_model)
     assert "a model of pairs, but hidden-trees has documents" in other
@@ -81,4 +82,4 @@ def test_refusals(model, pair_model, reviews, tmp_path):
     assert not list(tmp_path.glob("out.json*")), "nothing is left behind"
     assert "no such directory" in refusal("analyse", model, "--out", tmp_path / "no" / "out.json")
     assert "a directory; expected a file to write" in refusal("analyse", model, "--out", tmp_path)
-    assert refusal("analyse", model, reviews).endswith("expected no path, or --set data.format=tsv")
+    assert refusal("analyse", model, reviews).endswith("expected no DATA, or also --set data.format=tsv")

@@ -4,7 +4,7 @@ import shutil
 import pytest
 
 from tests.cli.running import CORPUS, invoke, options, refusal
-from treetext.models import load_model
+from treetext.models import load_model, save_model
 
 
 def evaluated(*arguments):
@@ -57,7 +57,7 @@ def test_file_of_another_format_and_columns(model, tmp_path):
 def test_model_without_a_recipe(model, tmp_path):
     bare = load_model(model)
     bare.about = {}
-    bare.save_pretrained(tmp_path / "bare")
+    save_model(bare, tmp_path / "bare")
     assert refusal("evaluate", tmp_path / "bare") == "the model does not say what it was trained on; expected --data"
     (tmp_path / "mine.csv").write_text("text,label\nsome text,p1\n")
     assert evaluated(tmp_path / "bare", "--data", tmp_path / "mine.csv")["documents"] == 1
@@ -65,8 +65,10 @@ def test_model_without_a_recipe(model, tmp_path):
 
 def test_refusals(model, pair_model, pair_file, tmp_path):
     assert "expected a setting of the data" in refusal("evaluate", model, "--set", "model.hidden=3")
-    assert "data.txt: unknown; did you mean text?" in refusal("evaluate", model, "--set", "data.txt=a")
-    assert "generated, not read" in refusal("evaluate", model, "--data", pair_file)
+    assert "data.txt: unknown; did you mean text?" in refusal("evaluate", pair_model, "--set", "data.txt=a")
+    assert refusal("evaluate", model, "--data", pair_file) == (
+        f"{pair_file}: hidden-trees/both generates its texts; expected no --data, or also --set data.format=csv"
+    )
     (tmp_path / "test.csv").write_text(pair_file.read_text())
     message = refusal("evaluate", pair_model, "--data", tmp_path, "--split", "dev")
     assert message == f"{tmp_path}: no dev data; expected one of the splits that there are: test"
@@ -91,6 +93,6 @@ def test_bad_models(command, model, tmp_path):
     assert "model.safetensors: missing; expected a whole model" in refusal(command, bad)
     config = json.loads((bad / "config.json").read_text())
     (bad / "config.json").write_text(json.dumps({**config, "format": 99, "treetext": "9.1"}))
-    assert "saved by treetext 9.1 in format 99, expected 1 or less: upgrade" in refusal(command, bad)
+    assert "saved by treetext 9.1 in format 99, expected 2 or less: upgrade" in refusal(command, bad)
     (bad / "config.json").write_text(json.dumps(config)[:50])
     assert "config.json: not JSON" in refusal(command, bad)

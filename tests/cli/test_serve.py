@@ -6,12 +6,13 @@ import pytest
 
 from tests.cli.running import invoke, refusal, run
 from tests.models.building import documents
+from treetext.models import save_model
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     place = tmp_path_factory.mktemp("served") / "model"
-    documents().save_pretrained(place)
+    save_model(documents(), place)
     return place
 
 

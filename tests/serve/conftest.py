@@ -6,6 +6,7 @@ from tests.models.building import documents, pairs
 from tests.serve.looking import serving
 from tests.serve.running import Server
 from tests.show.browser import chromium, new_page
+from treetext.models import save_model
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +24,7 @@ def pair_model():
 @pytest.fixture(scope="session")
 def directory(document_model, tmp_path_factory):
     place = tmp_path_factory.mktemp("served") / "model"
-    document_model.save_pretrained(place)
+    save_model(document_model, place)
     return place
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.models.building import documents
 from tests.serve.running import JSON, ask, running
-from treetext.models import DocumentClassifier
+from treetext.models import StructuredDocuments
 from treetext.serve import Limits, make_app
 
 TEXTS = ["A good film. I saw it.", "", "the plot was not very good, and it is bad", "the dog slept"]
@@ -101,18 +101,18 @@ def test_health_and_metrics(document_model):
     assert "treetext_waiting_texts 0.0" in text
 
 
-class Broken(DocumentClassifier):
+class Broken(StructuredDocuments):
     """A model with a mistake."""
 
     mistake = "predict"
 
-    def predict(self, *_, **__):
+    def predict_tokens(self, *_, **__):
         raise ZeroDivisionError
 
-    def parse(self, texts, **options):
+    def parse_tokens(self, *arguments, **options):
         if self.mistake == "parse":
             raise ZeroDivisionError
-        return super().parse(texts, **options)
+        return super().parse_tokens(*arguments, **options)
 
 
 def broken(mistake):

@@ -5,10 +5,12 @@ import random
 import string
 
 import pytest
+import spacy
 
-from tests.models.building import WORDS
+from tests.models.building import WORDS, documents
 from tests.serve.running import ask, metric, running
 from tests.serve.test_api import problem, same
+from treetext.data import Tokenizer
 from treetext.serve import Limits, make_app
 from treetext.serve.metrics import Metrics
 from treetext.serve.queue import Queue, Work
@@ -206,8 +208,10 @@ def test_a_client_that_hangs_up_takes_no_others_with_it(document_model):
     assert queue.metrics.registry.get_sample_value("treetext_batch_texts_count") == 1
 
 
-def test_words_are_not_remembered(document_model):
-    chance = random.Random(0)
+def test_words_are_not_remembered(monkeypatch):
+    chance, pipelines, blank = random.Random(0), [], spacy.blank
+    monkeypatch.setattr(spacy, "blank", lambda language: pipelines.append(blank(language)) or pipelines[-1])
+    model = documents()
 
     def works():
         def word():
@@ -215,20 +219,18 @@ def test_words_are_not_remembered(document_model):
 
         return [Work("predict", [" ".join(word() for _ in range(200))]) for _ in range(50)]
 
-    _, queue = asyncio.run(outcomes(document_model, Limits(), works))
-    strings = queue.model.tokenizer._nlp.vocab.strings
-    before = len(strings)
-    asyncio.run(outcomes(document_model, Limits(), works))
-    assert len(strings) == before
+    asyncio.run(outcomes(model, Limits(), works))
+    [pipeline] = pipelines
+    before = len(pipeline.vocab.strings)
+    asyncio.run(outcomes(model, Limits(), works))
+    assert len(pipeline.vocab.strings) == before
     assert before < 5000
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_stretches_without_white_space_are_for_languages_that_have_it(language, document_model):
-    from treetext.text import Tokenizer
-
     model = type(document_model)(
-        document_model.settings, document_model.vocabulary, document_model.labels, Tokenizer(language)
+        document_model.settings, document_model.labels, Tokenizer(language), **document_model.parts()
     )
     work = asyncio.run(outcomes(model, Limits(nodes=5000), lambda: [Work("predict", ["好" * 2500])]))[0][0]
     assert (work.answer.exception() is None) == (language == "zh")

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from treetext.evaluation import Evaluation
 from treetext.models import Parsed, ParsedSentence, Prediction, Weights
 from treetext.show import Document
-from treetext.training import Evaluation
 from treetext.trees import Tree
 
 NASTY = [

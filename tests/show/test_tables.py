@@ -7,8 +7,8 @@ import sys
 
 import pytest
 from rich.cells import cell_len
-from treetext.analysis import FIGURES, Ablated, Agreement, Analysis, Interval, LevelAnalysis, TreebankAgreement
 
+from treetext.evaluation import FIGURES, Ablated, Agreement, Analysis, Interval, LevelAnalysis, TreebankAgreement
 from treetext.show import Bounds, Published, Table, agreement_tables, analysis_tables, draw_tables
 from treetext.show.html import cell, table_plot
 

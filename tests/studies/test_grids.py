@@ -14,12 +14,11 @@ from studies.catalogue import STUDIES, find_run
 from studies.grid import load_grid
 from studies.known_trees.study import STUDY as KNOWN_TREES
 from studies.liu_lapata_2018.grid import GRID
-from studies.runs import recorded
 from tests.cli.running import OWN_SETTINGS
 from tests.cli.running import invoke as treetext
 from tests.studies.running import invoke, refusal
-from treetext.models import DocumentClassifier, PairClassifier
-from treetext.text import BadInput, Vocabulary
+from treetext.data import BadInput, Vocabulary
+from treetext.models import find_model
 from treetext.training import load_recipe, load_template, recipe_names
 
 ROOT = Path(__file__).parents[2]
@@ -43,8 +42,7 @@ ATTENTION = {
 
 def untrained(recipe, words=98, labels=("a", "b")):
     vocabulary = Vocabulary(["<pad>", "<unk>", *(f"w{i}" for i in range(words))])
-    cls = PairClassifier if recipe.model.task == "pairs" else DocumentClassifier
-    return cls(recipe.model, vocabulary, list(labels))
+    return find_model({"kind": recipe.model.kind})(recipe.model, list(labels), vocabulary=vocabulary)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -82,8 +80,9 @@ def test_the_paper_s_sizes_for_documents(name):
     assert (model.words.attention, model.sentences.attention) == ATTENTION[row]
     assert model.dropout == 0.3
     assert (training.optimizer, training.learning_rate, training.l2, training.batch_size) == ("adagrad", 0.05, 1e-4, 32)
-    assert recipe.vocabulary.min_count == 6, "more than five times"
-    assert (recipe.vocabulary.vectors, recipe.vocabulary.skip_gram, recipe.vocabulary.window) == ("word2vec", False, 5)
+    vocabulary = model.vocabulary
+    assert vocabulary.min_count == 6, "more than five times"
+    assert (vocabulary.vectors, vocabulary.skip_gram, vocabulary.window) == ("word2vec", False, 5)
     for level in (model.words, model.sentences):
         assert (level.encoder, level.pooling, level.children, level.activation) == ("bilstm", "max", True, "tanh")
     assert (model.layers, model.hidden) == (2, 150)
@@ -119,7 +118,7 @@ def test_every_result_was_run_by_its_cell(study):
         source = run.cell.source
         settings = {"seed": run.seed, **({"data.path": source.path} if source.path else {}), **source.files}
         expected = load_recipe(run.cell.values, settings)
-        assert recorded(result["recipe"]).model_copy(update={"about": expected.about}) == expected, file
+        assert load_recipe(result["recipe"]).model_copy(update={"about": expected.about}) == expected, file
 
 
 def test_the_package_s_recipe_is_the_cell_of_its_name():
@@ -147,7 +146,7 @@ def test_a_printed_run_knows_its_data_and_trains(tmp_path):
     (data / "yelp.csv.gz").write_bytes(gzip.compress("\n".join(["text,stars", *lines]).encode()))
     path = tmp_path / "run.toml"
     path.write_text(invoke("recipe", "yelp/ours-both.2", "--data", tmp_path / "data").stdout, encoding="utf-8")
-    settings = [*OWN_SETTINGS, "--set", "vocabulary.min_count=1"]
+    settings = [*OWN_SETTINGS, "--set", "model.vocabulary.min_count=1"]
     done = json.loads(treetext("train", path, "--out", tmp_path / "model", "--json", *settings).stdout)
     assert (done["recipe"], done["seed"]) == ("yelp/ours-both", 2)
 

@@ -11,14 +11,15 @@ from studies.catalogue import find_run
 from studies.liu_lapata_2018.shipped import ROOM, small_copy
 from tests.cli.running import invoke as treetext
 from tests.studies.running import invoke, refusal
-from treetext.models import load_model
-from treetext.text import BadInput
-from treetext.training import evaluate, load_recipe, open_corpus
+from treetext.data import BadInput, open_corpus
+from treetext.evaluation import evaluate
+from treetext.models import load_model, save_model
+from treetext.training import load_recipe
 
 SETTINGS = [
     part
     for setting in (
-        "model.embedding=64", "model.semantic=4", "model.structure=4", "model.hidden=8", "vocabulary.min_count=1",
+        "model.embedding=64", "model.semantic=4", "model.structure=4", "model.hidden=8", "model.vocabulary.min_count=1",
         "training.epochs=8", "training.learning_rate=0.01", "training.batch_size=4", "model.dropout=0",
     )
     for part in ("--set", setting)
@@ -59,7 +60,7 @@ def done(data, tmp_path_factory):
     kept = ("results", "models", "shipped")
     places = [part for name in kept for part in (f"--{name}", folder / name)]
     places += ["--out", folder / "page.md", "--data", data]
-    random_vectors = ("--set", "vocabulary.vectors=random")
+    random_vectors = ("--set", "model.vocabulary.vectors=random")
     invoke("documents", *places, "--only", "debates/ours-both", "--seeds", 2, *SETTINGS, *random_vectors)
     only = ("--only", "debates/ours-both", "--seeds", 3)
     said = invoke("documents", "shipped", *places, *only, *SETTINGS, *random_vectors).stderr
@@ -130,7 +131,7 @@ def test_pairs_ship_too(done, tmp_path):
     only = ("--only", "snli/ours-nonprojective", "--seeds", 1)
     invoke("snli", "shipped", *places, *only, *SETTINGS)
     model = load_model(tmp_path / "shipped" / "snli")
-    assert model.about["recipe"]["vocabulary"]["vectors"] == "spacy-md.300d.txt.gz"
+    assert model.about["recipe"]["model"]["vocabulary"]["vectors"] == "spacy-md.300d.txt.gz"
     printed = treetext("parse", "--model", tmp_path / "shipped" / "snli", stdin="the a\ta b\n").stdout
     assert json.loads(printed)["label"] in ("True", "False")
     assert row(tmp_path, "snli")[0] == "`snli/ours-nonprojective.1`"
@@ -158,7 +159,7 @@ def test_speed_of_pairs(done, tmp_path):
 
 def limit(model, folder, words):
     """So many bytes that about so many words have to go."""
-    model.save_pretrained(folder / "half", half=True)
+    save_model(model, folder / "half", half=True)
     return sum(file.stat().st_size for file in (folder / "half").iterdir()) + ROOM - words * VECTOR
 
 
@@ -169,7 +170,7 @@ def test_rare_words_go_where_there_is_no_room(full, tmp_path):
     gone = set(model.vocabulary.words) - set(small.vocabulary.words)
     assert 8 <= len(gone) <= 10
     assert gone < set(RARE)
-    small.save_pretrained(tmp_path / "small", half=True)
+    save_model(small, tmp_path / "small", half=True)
     assert sum(file.stat().st_size for file in (tmp_path / "small").iterdir()) <= most
     assert small.about["shipped"]["dev"] == evaluate(load_model(tmp_path / "small"), corpus, "dev").accuracy
     assert small.about["shipped"]["words"] == len(model.vocabulary) - len(gone)
@@ -196,7 +197,7 @@ def test_a_refusal_leaves_what_ships(done, tmp_path):
     for path in (folder / "models" / "debates").iterdir():
         model = load_model(path)
         model.about["scores"]["dev"] = 1.01
-        model.save_pretrained(path, replace=True)
+        save_model(model, path, replace=True)
     kept = {file: file.read_bytes() for file in (folder / "shipped").rglob("*") if file.is_file()}
     said = refusal("shipped", *places)
     assert "with 31 of 31 words in half precision, dev accuracy falls from 101.0 to " in said

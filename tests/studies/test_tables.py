@@ -176,7 +176,14 @@ def test_data_of_the_directory(tmp_path):
     (tmp_path / "data" / GRID.sources["yelp"].path).write_bytes(gzip.compress(text))
     places = ("--results", tmp_path / "r", "--models", tmp_path / "m", "--out", tmp_path / "page.md")
     small = [x for key in ("embedding", "semantic", "structure", "hidden") for x in ("--set", f"model.{key}=4")]
-    more = ("--set", "training.epochs=1", "--set", "vocabulary.vectors=random", "--set", "vocabulary.min_count=1")
+    more = (
+        "--set",
+        "training.epochs=1",
+        "--set",
+        "model.vocabulary.vectors=random",
+        "--set",
+        "model.vocabulary.min_count=1",
+    )
     only = ("--only", "yelp/ours-both", "--seeds", 1, "--data", tmp_path / "data")
     tables = ("documents", "statistics", "sentence-trees", "document-trees", "figures")
     invoke(*tables, *places, *only, *small, *more)

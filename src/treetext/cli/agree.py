@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from treetext.cli.common import JsonOption, ModelArgument, Split, note, progress, show_json, show_tables, written
+from treetext.cli.common import (
+    MOST_SEED,
+    JsonOption,
+    ModelArgument,
+    Split,
+    note,
+    progress,
+    show_json,
+    show_tables,
+    written,
+)
 
 
 def agree(
@@ -27,7 +37,9 @@ def agree(
     resamples: Annotated[
         int, typer.Option(min=0, metavar="N", help="Bootstrap samples for confidence intervals.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random trees and bootstrap samples.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MOST_SEED, metavar="N", help="Seed of random trees and bootstrap samples.")
+    ] = 0,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treetext.cli.common import (
+    MOST_SEED,
     DataSetOption,
     JsonOption,
     ModelArgument,
@@ -46,7 +47,8 @@ def analyse(
         int, typer.Option(min=0, metavar="N", help="Bootstrap samples for confidence intervals.")
     ] = 1000,
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of random trees, shuffling and bootstrap samples.")
+        int,
+        typer.Option(min=0, max=MOST_SEED, metavar="N", help="Seed of random trees, shuffling and bootstrap samples."),
     ] = 0,
     settings: DataSetOption = None,
     as_json: JsonOption = False,

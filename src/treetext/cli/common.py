@@ -38,6 +38,7 @@ DataSetOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+MOST_SEED = 2**32 - 1
 UsageError: Any = typer.BadParameter.__mro__[1]  # typer's own or, in older versions, click's
 
 
@@ -108,24 +109,46 @@ def load(
     overrides = {**(more or {}), **parse_overrides(settings or [])}
     name = source if isinstance(source, str) else source.name
     ending = file_format(data) if data else None
+    chosen = in_format(source, overrides.get("data.format"), ending)
     if data is None:
-        if needs_data(source, overrides):
+        if needs_data(chosen, overrides):
             raise BadInput(f"{name}: data.path: missing; expected the data by {option}")
-        return load_recipe(source, overrides)
-    if load_template(source, overrides).data.generated:  # other data take another format
+        return load_recipe(chosen, overrides)
+    template = load_template(chosen, overrides)
+    if template.data.generated:  # other data take another format
         expected = f"expected no {option}, or also --set data.format={ending or 'csv'}"
         raise BadInput(f"{data}: {name} generates its texts; {expected}")
-    places = {**dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
-    recipe = load_recipe(source, {**overrides, **places})
-    reader = readers()[recipe.data.format]
-    if ending is None or "data.format" in overrides or reader.ending == readers()[ending].ending:
-        return recipe
-    if file_format(f"any{reader.ending}") != recipe.data.format:
+    if ending and "data.format" not in overrides and template.data.ending != readers()[ending].ending:
         raise BadInput(
-            f"{data}: {recipe.name} reads {recipe.data.format}; expected such data, a recipe for your own files such as"
-            f" {recipe.data.task.recipe}, or --set data.format={ending}"
+            f"{data}: {template.name} reads {template.data.format}; expected such data, a recipe for your own files"
+            f" such as {template.data.task.recipe}, or --set data.format={ending}"
         )
-    return load_recipe(recipe, {"data.format": ending})
+    places = {**dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
+    return load_recipe(chosen, {**overrides, **places})
+
+
+def in_format(source: "str | Recipe", wanted: Any, ending: str | None) -> "str | Recipe | dict[str, Any]":
+    """A recipe for data of another format: the wanted one or, for tables, that of the ending.
+
+    Options that this format does not have are left out.
+    """
+    from treetext.data import readers
+    from treetext.data.readers.tables import TableReader
+    from treetext.training import recipe_values
+
+    values = recipe_values(source)
+    section = values.get("data")
+    before = readers().get(str(section.get("format"))) if isinstance(section, dict) else None
+    if before is None:
+        return source
+    if wanted is None and ending and issubclass(before, TableReader) and before.ending != readers()[ending].ending:
+        wanted = ending
+    after = readers().get(str(wanted))
+    if after is None or after is before:
+        return source
+    for option in set(before.options()) - set(after.options()):
+        values["data"].pop(option, None)
+    return {**values, "data": {**values["data"], "format": wanted}}
 
 
 def load_data(

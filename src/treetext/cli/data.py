@@ -47,8 +47,8 @@ def data(
 
     Counts its texts, sentences, words and classes, as the paper does.
     """
-    from treetext.data import describe, open_corpus, readers, treebank_formats
-    from treetext.training import load_reader, parse_overrides
+    from treetext.data import BadInput, describe, open_corpus, readers, treebank_formats
+    from treetext.training import load_reader, needs_data, parse_overrides
 
     if name is None:
         formats = {name: cls.about for name, cls in readers().items()}
@@ -65,8 +65,10 @@ def data(
         show(table, "\nFormats of treebanks, for treetext agree:\n", trees)
         return
     if name in readers():
-        place = {} if data is None else {"data.path": data}
-        source = load_reader(name, {**place, **parse_overrides(settings or [])})
+        overrides = {**({} if data is None else {"data.path": data}), **parse_overrides(settings or [])}
+        if needs_data({"data": {"format": name}}, overrides):
+            raise BadInput(f"{name}: data.path: missing; expected the data by --data")
+        source = load_reader(name, overrides)
     else:
         source = load(name, data, settings).data
     with progress() as bars:

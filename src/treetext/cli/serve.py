@@ -26,11 +26,11 @@ def serve(
     POST /v1/predict and /v1/parse take {"texts": ["…"]} or, for a model of pairs, {"pairs": [["…", "…"]]};
     see /openapi.json. SIGTERM and Ctrl-C stop the server once all accepted requests are answered.
     """
-    try:
+    from treetext.data import needs
+
+    with needs("serve"):
         from treetext.serve import Limits
         from treetext.serve import serve as serve_model
-    except ModuleNotFoundError as error:
-        refuse(f"{error.name} is not installed; expected pip install 'treetext[serve]'")
     if queue < texts:
         refuse(f"--queue {queue}: expected {texts} or more, since a request may have {texts} texts (--texts)")
     limits = Limits(

@@ -70,8 +70,9 @@ def _bind(host: str, port: int) -> socket.socket:
     """A bound socket that does not listen yet: until the model is loaded, connections are refused at once."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        raise BadInput(f"--host {host}: {error.strerror}; expected a name or an address of this machine") from None
+    except (OSError, UnicodeError) as error:  # UnicodeError: a label of the name is empty or too long
+        problem = getattr(error, "strerror", None) or "no valid name"
+        raise BadInput(f"--host {host}: {problem}; expected a name or an address of this machine") from None
     family, kind, protocol, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
     listener = socket.socket(family, kind, protocol)
     try:

@@ -26,17 +26,17 @@ __all__ = [
 
 @cache
 def readers() -> dict[str, type[Reader]]:
-    """The class of each format, by its name."""
-    # A class that names no format is a base of others.
+    """The reader classes by the names of their formats."""
+    # A class without a default for its format is a base class.
     named = [cls for cls in subclasses(Reader, __name__) if not cls.model_fields["format"].is_required()]
     return {str(cls.model_fields["format"].default): cls for cls in sorted(named, key=_order)}
 
 
 def find_reader(format: object) -> type[Reader]:  # noqa: A002
-    """The class of a format."""
-    if format not in readers():
+    """The reader class of a format."""
+    if not isinstance(format, str) or format not in readers():
         raise BadInput(f"format: expected one of {', '.join(readers())}, got {format!r}")
-    return readers()[str(format)]
+    return readers()[format]
 
 
 def reader(format: str, **settings: Any) -> Reader:  # noqa: A002
@@ -45,7 +45,7 @@ def reader(format: str, **settings: Any) -> Reader:  # noqa: A002
 
 
 def file_format(path: str | Path) -> str | None:
-    """The format of a user's own table, by the ending of the file; None if that names none."""
+    """The format of a table, by the ending of the file name; None if no format has this ending."""
     ending = Path(Path(path).name.lower().removesuffix(".gz")).suffix
     tables: Mapping[str | None, str] = {
         cls.ending: name for name, cls in readers().items() if issubclass(cls, TableReader)
@@ -59,5 +59,5 @@ def formats_with(option: str) -> list[str]:
 
 
 def _order(cls: type[Reader]) -> tuple[bool, str]:
-    """The user's own tables first."""
+    """Sort key: formats of tables first."""
     return not issubclass(cls, TableReader), str(cls.model_fields["format"].default)
