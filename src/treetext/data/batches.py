@@ -1,4 +1,4 @@
-"""Documents in batches of similar length, and their sentences in buckets of similar length, as tensors."""
+"""Batches of documents of similar length as tensors, with their sentences in buckets of similar length."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
@@ -17,35 +17,35 @@ from treetext.trees.tree import PAD
 
 
 class Gold(NamedTuple):
-    """What is known of the trees of a batch, in the layout of its words and documents; None where nothing is."""
+    """The gold trees of a batch, in the layout of `Batch.words` and `Batch.documents`; None where none is known."""
 
     words: list[Int[Tensor, "m n"]] | None
-    """The head of each word: -1 for a root, `UNKNOWN` (-3) where it is not known, `PAD` (-2) past the length."""
+    """The head of each word: -1 for a root, `UNKNOWN` (-3) for an unknown head, `PAD` (-2) past the length."""
     sentences: list[Int[Tensor, "m n"]] | None
-    """The head of each sentence, in the same way."""
+    """The head of each sentence, in the same format."""
     parses: list[Int[Tensor, "m t"]] | None
-    """The transitions of binary parses (0 shifts, 1 reduces); all `UNKNOWN` where a parse is not known."""
+    """The transitions of binary parses: 0 shifts, 1 reduces. An unknown parse is all `UNKNOWN`."""
 
 
 class Batch(NamedTuple):
-    """Some documents, for all tasks: their sentences in buckets of similar length, grouped by document."""
+    """Documents or pairs as tensors. Sentences are in buckets of similar length, and so are documents."""
 
     words: list[Int[Tensor, "m n"]]
     """The word ids of each bucket of sentences, padded with 0."""
     lengths: list[Int[Tensor, "m"]]
-    """How many words the sentences of each bucket have."""
+    """The number of words of each sentence, for each bucket."""
     order: Int[Tensor, "S"]
-    """The vectors of all buckets, concatenated and then indexed by this, are in document order."""
+    """Index that brings the concatenated vectors of all buckets into document order."""
     documents: list[Int[Tensor, "m n"]]
-    """The sentences of each document, as indices into those of all buckets, in buckets of documents; padded with 0."""
+    """For each bucket of documents, the sentences of each, as indices into the concatenated buckets; padded with 0."""
     counts: list[Int[Tensor, "m"]]
-    """How many sentences the documents of each bucket have: at least 1."""
+    """The number of sentences of each document (at least 1), for each bucket of documents."""
     document_order: Int[Tensor, "B"]
-    """The vectors of all buckets of documents, concatenated and then indexed by this, are in the order of the batch."""
+    """Index that brings the concatenated vectors of all buckets of documents into the order of the batch."""
     labels: Int[Tensor, "B"]
-    """The class of each document, -1 where unknown."""
+    """The class of each document, or -1 if unknown."""
     rows: Int[Tensor, "B"]
-    """Which rows of the corpus these are."""
+    """The row of each document in its corpus."""
     gold: Gold | None = None
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
@@ -54,27 +54,28 @@ class Batch(NamedTuple):
         return moved
 
     def pin_memory(self) -> "Batch":
-        """The same batch in memory that is fast to copy to a GPU."""
+        """The same batch in pinned memory, for fast copies to a GPU."""
         pinned: Batch = _mapped(self, Tensor.pin_memory)
         return pinned
 
 
 class Document(NamedTuple):
-    """A document as numbers."""
+    """A document as arrays of numbers."""
 
     words: Int[np.ndarray, "_"]
-    """Ids of the words of all sentences, one after the other."""
+    """The ids of the words of all sentences, concatenated."""
     lengths: Int[np.ndarray, "_"]
-    """How many words each sentence has."""
+    """The number of words of each sentence."""
     heads: Int[np.ndarray, "_"] | None = None
     sentence_heads: Int[np.ndarray, "_"] | None = None
     parses: Int[np.ndarray, "_"] | None = None
 
 
 class Texts:
-    """Documents whose words are indices into a lexicon: what a model makes batches of.
+    """Documents whose words are indices into a lexicon. Models make batches of them.
 
-    `sentences` and `sizes` say how many sentences and words each document has.
+    `document` is a function that gets an index, and whether to include gold trees. `sentences` and `sizes` have the
+    number of sentences and words of each document.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Texts:
     def from_corpus(
         cls, corpus: Corpus, rows: Int[np.ndarray, "_"] | None = None, classes: list[str] | None = None
     ) -> "Texts":
-        """Some rows of a corpus (default: all), with their classes where these are given."""
+        """Rows of a corpus (default: all). Texts have labels only if `classes` are given."""
         encoded = corpus.encoded
         some = np.arange(len(encoded)) if rows is None else rows
         labels = corpus.targets(classes) if classes else np.full(len(encoded), NO_CLASS)
@@ -127,7 +128,7 @@ class Texts:
 
 
 class Batches:
-    """From texts to batches, given a model's id of each word of the lexicon: what a `DataLoader` calls to collate."""
+    """Makes batches of texts: the ``collate_fn`` of a `DataLoader`. `ids` has a model's id of each lexicon word."""
 
     def __init__(self, texts: Texts, ids: Int[np.ndarray, "_"], gold: bool = False) -> None:
         self.texts, self.ids, self.gold = texts, ids, gold
@@ -140,11 +141,11 @@ class Batches:
 
 
 class LengthBatches:
-    """Batches of rows, in each those of similar length: for the ``batch_sampler`` of a torch ``DataLoader``.
+    """Batches of rows of similar length: the ``batch_sampler`` of a torch ``DataLoader``.
 
-    `sentences` and `words` say how many the document of each row has; `rows` which rows these are (0, 1, … if not
-    given). Every row comes once an epoch. Which documents meet, and the order of the batches, depend on the seed
-    and the epoch alone. With ``shuffle=False``, shortest first.
+    `sentences` and `words` have the number of sentences and words of the document of each row; `rows` has the rows
+    (default: 0, 1, …). Every row comes once per epoch. The batches and their order depend only on the seed and the
+    epoch. With ``shuffle=False``, the shortest documents come first.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class LengthBatches:
         self.batch_size, self.shuffle, self.seed, self.epoch = batch_size, shuffle, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """From now on, give the batches of this epoch; Lightning calls it."""
+        """Set the epoch of the next batches. Lightning calls this."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -177,7 +178,7 @@ class LengthBatches:
         sentences, words = self.sentences, self.words
         random = np.random.default_rng([self.seed, self.epoch])
         if self.shuffle:
-            # Other documents meet in each epoch; the sentences, which are what is padded, stay almost in order.
+            # Noise gives other batches in each epoch. That on sentence counts is small, since they decide the padding.
             noise = np.exp(random.standard_normal((len(self.rows), 2)) * [0.02, 0.1])
             sentences, words = np.rint(sentences * noise[:, 0]), words * noise[:, 1]
         by_length = self.rows[np.lexsort((words, sentences))]
@@ -195,7 +196,7 @@ def collate(
     most: int = 128,
     waste: float = 0.095,
 ) -> Batch:
-    """The tensors of some documents; `most` and `waste` are those of `buckets`."""
+    """The batch of some documents. `most` and `waste` go to `buckets`, for the sentences."""
     for i, (ids, lengths, *_) in enumerate(documents):
         if not len(lengths):
             raise ValueError(f"documents[{i}]: expected at least one sentence, got none")
@@ -224,7 +225,7 @@ def collate(
 def _gold(
     documents: Sequence[Document], lengths: np.ndarray, counts: np.ndarray, cut: list[Any], groups: list[Any]
 ) -> Gold:
-    """What is known of the trees; documents of which it is not known have `UNKNOWN` throughout."""
+    """The gold trees; documents without them have `UNKNOWN` everywhere."""
 
     def part(known: list[np.ndarray | None], sizes: np.ndarray, of: np.ndarray, parts: list[Any]) -> Any:
         if all(each is None for each in known):
@@ -245,10 +246,10 @@ def _gold(
 def buckets(
     lengths: Int[np.ndarray, "n"] | Sequence[int], most: int = 128, waste: float = 0.095
 ) -> list[Int[np.ndarray, "_"]]:
-    """Cut sequences, longest first, into buckets to be padded: the indices of each bucket.
+    """Sort sequences by length, longest first, and cut them into buckets. Returns the indices of each bucket.
 
-    A bucket has at most `most` sequences, and at most the share `waste` of all positions is padding. Within these
-    limits, the cuts are such that a recurrent layer takes the least time.
+    A bucket has at most `most` sequences, and padding is at most the share `waste` of all positions. Within these
+    limits, the cuts minimise the estimated time of a recurrent layer.
     """
     lengths = np.asarray(lengths, dtype=np.int64)
     if most < 1:
@@ -265,18 +266,18 @@ def buckets(
         positions = sum(int(sizes[i] * counts[i:j].sum()) for i, j in pairwise(cuts))
         if positions - lengths.sum() <= waste * positions:
             break
-        scale = 0.7 * scale if scale > 1e-3 else 0.0  # if buckets cost nothing, nothing is padded
+        scale = 0.7 * scale if scale > 1e-3 else 0.0  # at 0, buckets cost nothing, so there is no padding
     ends = [0, *np.cumsum(counts).tolist()]
     parts = [order[ends[i] : ends[j]] for i, j in pairwise(cuts)]
     return [piece for part in parts for piece in np.array_split(part, -(-len(part) // most))]
 
 
-BUCKET, STEP = 200.0, 4.0  # the time of a bucket, and of a step of an LSTM over it; a word takes 1
+BUCKET, STEP = 200.0, 4.0  # the time of a bucket, and of an LSTM's step over it, in units of the time of a word
 
 
 @njit(cache=True)
 def _cuts(sizes: Any, counts: Any, most: int, bucket: float, step: float) -> Any:
-    """Where to cut a falling sequence of distinct sizes, of which there are so many each, such that time is least."""
+    """The fastest cuts of a falling sequence of distinct sizes, with their counts (dynamic programming)."""
     least, cut = np.zeros(len(sizes) + 1), np.zeros(len(sizes) + 1, np.int64)
     for end in range(1, len(sizes) + 1):
         held, least[end] = 0, np.inf
@@ -297,7 +298,7 @@ def _starts(lengths: np.ndarray) -> Int[np.ndarray, "_"]:
 
 
 def _padded(values: np.ndarray, starts: np.ndarray, lengths: np.ndarray, padding: int = 0) -> Int[Tensor, "m n"]:
-    """A row for each sequence of values, the longest first."""
+    """A padded row for each sequence of values. The longest sequence must come first."""
     position = np.arange(lengths[0])
     real = position < lengths[:, None]
     rows = np.full(real.shape, padding, np.int64)
@@ -310,7 +311,7 @@ def _tensor(values: ArrayLike) -> Int[Tensor, "_"]:
 
 
 def _mapped(part: Any, function: Callable[[Tensor], Tensor]) -> Any:
-    """The same named tuples and lists, with a function applied to all tensors."""
+    """Apply a function to all tensors in nested named tuples and lists."""
     if part is None or isinstance(part, Tensor):
         return part if part is None else function(part)
     parts = [_mapped(each, function) for each in part]

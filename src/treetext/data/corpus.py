@@ -1,4 +1,4 @@
-"""A corpus made ready for a model: encoded once and kept, split, with its classes and its gold trees."""
+"""Corpora for models: encoded (and cached), split, with classes and gold trees."""
 
 import functools
 import hashlib
@@ -26,40 +26,40 @@ NO_CLASS = -1
 
 @dataclass(frozen=True)
 class Corpus:
-    """The encoded texts, and which of them are for training, development and testing."""
+    """The encoded texts, and the rows of each split: train, dev and test."""
 
     data: Reader
     encoded: Encoded
     rows: dict[str, Int[np.ndarray, "_"]]
     fingerprint: str
     notes: list[str]
-    """What was left out, and why."""
+    """Remarks on data that were left out."""
 
     @property
     def name(self) -> str:
-        """What to call the corpus in messages."""
+        """The name of the corpus in messages."""
         return self.data.name
 
     @property
     def task(self) -> Task:
-        """What a row is."""
+        """The task: documents or pairs."""
         return self.data.task
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What cut the texts into words."""
+        """The tokenizer of the texts."""
         return self.data.tokenizer
 
     @cached_property
     def classes(self) -> list[str]:
-        """The labels of the training data: numbers in their order, then all others by the alphabet."""
+        """The labels of the training data: numbers in ascending order, then all others alphabetically."""
         labels = {self.encoded.label_names[i] for i in np.unique(self.encoded.labels[self.rows["train"]]) if i >= 0}
         if len(labels) < 2:
             raise BadInput(f"{self.name}: the training data have {len(labels)} classes; expected two or more")
         return sorted(labels, key=_in_order)
 
     def targets(self, classes: list[str]) -> Int[np.ndarray, "rows"]:
-        """The class of each row of the corpus, `NO_CLASS` for labels that are not among the classes."""
+        """The class of each row of the corpus, as an index; `NO_CLASS` for other labels and for none."""
         index = {label: i for i, label in enumerate(classes)}
         known = np.array([index.get(label, NO_CLASS) for label in self.encoded.label_names] + [NO_CLASS])
         targets: np.ndarray = known[self.encoded.labels]
@@ -72,13 +72,13 @@ class Corpus:
         return shares
 
     def whole(self, split: str) -> Int[np.ndarray, "_"]:
-        """The rows of a split that a model can score: those with words."""
+        """The rows of a split that a model can score: documents with words, pairs with words in both sentences."""
         rows = self.rows[split]
         whole: np.ndarray = rows[self.task.is_whole(self.encoded.sentence_counts[rows])]
         return whole
 
     def gold_heads(self, level: str, rows: Int[np.ndarray, "_"]) -> Int[np.ndarray, "_"] | None:
-        """The gold heads of some rows at a level (words or sentences), concatenated; None unless all are known."""
+        """The gold heads of some rows at a level (words or sentences), concatenated. None if a row has none."""
         known = self.encoded.heads if level == "words" else self.encoded.sentence_heads
         heads = [known(row) for row in rows.tolist()]
         if any(each is None for each in heads):
@@ -86,13 +86,13 @@ class Corpus:
         return np.concatenate([np.zeros(0, np.int32), *heads])
 
     def check_split(self, split: str) -> None:
-        """Refuse a split that is not there."""
+        """Raise `BadInput` for a split that has no rows."""
         if not len(self.rows.get(split, ())):
             there = ", ".join(name for name, rows in self.rows.items() if len(rows)) or "none"
             raise BadInput(f"{self.name}: no {split} data; expected one of the splits that there are: {there}")
 
     def check_labels(self, classes: list[str], splits: tuple[str, ...] = ("dev", "test")) -> None:
-        """Refuse labels in these splits that no training text has."""
+        """Raise `BadInput` for a label in these splits that is not among the classes, and for a missing label."""
         targets = self.targets(classes)
         for split in splits:
             for row in self.rows[split][targets[self.rows[split]] == NO_CLASS]:
@@ -102,14 +102,14 @@ class Corpus:
 
 
 def open_corpus(data: Reader, progress: Progress | None = None, labels: bool = True) -> Corpus:
-    """Read, tokenise and encode a corpus; a corpus that the same code has encoded before comes from the cache."""
+    """Read, tokenise and encode a corpus, or open it from the cache if the same code has encoded it before."""
     key, notes = data.fingerprint(), list[str]()
     path = cache() / f"{key if labels else 'unlabelled-' + key}-{_code()}.arrow"
-    note_path = path.with_suffix(".txt")  # written last: it says that all is there
+    note_path = path.with_suffix(".txt")  # written last, so if it exists, the corpus is complete
     encoded = _opened(path) if note_path.exists() else None
     if encoded is None:
-        told = partial(progress, "reading texts") if progress else None
-        encoded = encode(data.read(notes, labels), data.tokenizer, path, told)
+        report = partial(progress, "reading texts") if progress else None
+        encoded = encode(data.read(notes, labels), data.tokenizer, path, report)
         note_path.write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
     notes = note_path.read_text(encoding="utf-8").splitlines()
     rows = split_rows(np.array(encoded.split_names)[encoded.splits], data)
@@ -125,7 +125,7 @@ def cache() -> Path:
 
 @functools.cache
 def _code() -> str:
-    """A hash of the code that reads, generates, tokenises and encodes texts: another version may give other texts."""
+    """A hash of the code that reads, generates, tokenises and encodes texts. Other code may give other texts."""
     code = hashlib.sha256(version("spacy").encode())
     for file in sorted(Path(__file__).parent.rglob("*.py")):
         code.update(file.read_bytes())
@@ -135,7 +135,7 @@ def _code() -> str:
 def _opened(path: Path) -> Encoded | None:
     try:
         return Encoded(path)
-    except BadInput:  # of another version, or damaged: made again
+    except BadInput:  # another version, or damaged: encode again
         return None
 
 

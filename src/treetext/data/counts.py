@@ -10,23 +10,23 @@ from treetext.data.encoded import Encoded
 
 
 class SplitCounts(NamedTuple):
-    """How large a split of a corpus is."""
+    """The size of a split of a corpus."""
 
     split: str
-    """train, dev, test, or all for the whole."""
+    """train, dev, test, or all for the whole corpus."""
     documents: int
     sentences: float
-    """Sentences of a document, on average."""
+    """Mean number of sentences of a document."""
     words: float
-    """Words of a document, on average."""
+    """Mean number of words of a document."""
     empty: int
-    """Documents without a word."""
+    """The number of documents without words."""
     classes: dict[str, int]
-    """How many documents each class has, the largest class first; unlabelled documents are in none."""
+    """The number of documents of each class, largest class first. Unlabelled documents are not counted."""
 
 
 def describe(encoded: Encoded, rows: Mapping[str, Int[np.ndarray, "_"]]) -> list[SplitCounts]:
-    """Counts of the rows of each split that has any, as from `split_rows`, and of all of them together."""
+    """Counts for each nonempty split of `rows` (as from `split_rows`), and for all of them together."""
     parts = {name: part for name, part in rows.items() if len(part)}
     if not parts:
         return []

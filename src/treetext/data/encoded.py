@@ -1,4 +1,4 @@
-"""Encoded corpora: documents as word ids in an Arrow file that is mapped into memory, so it may be larger than that."""
+"""Encoded corpora: documents as word ids in a memory-mapped Arrow file, which may be larger than memory."""
 
 import os
 from bisect import bisect_right
@@ -19,8 +19,8 @@ FORMAT = b"2"
 INTEGERS = pa.list_(pa.int32())
 SCHEMA = pa.schema(
     {
-        "words": INTEGERS,  # ids, numbered in the order in which words are first seen
-        "new": pa.list_(pa.string()),  # the words that are first seen here: all of them together are the lexicon
+        "words": INTEGERS,  # ids, in order of first occurrence
+        "new": pa.list_(pa.string()),  # words that first occur in this row; the lexicon is all of these
         "lengths": INTEGERS,
         "label": pa.string(),
         "where": pa.string(),
@@ -40,11 +40,11 @@ def encode(
     path: Path,
     progress: Callable[[int], object] | None = None,
 ) -> "Encoded":
-    """Write a stream of examples, each after the name of its split, to a file; only its distinct words are in memory.
+    """Write a stream of (split, example) to a file. Only the distinct words are kept in memory.
 
-    `progress` is told how many more documents are done.
+    `progress` is a callback that gets the number of documents done since its last call.
     """
-    untold = 0
+    unreported = 0
     with EncodedWriter(path) as writer:
         for split, example in examples:
             try:
@@ -52,21 +52,21 @@ def encode(
             except BadInput as error:
                 raise BadInput(f"{example.where}: {error}") from None
             writer.add(example, sentences, split)
-            untold += 1
-            if progress and untold == 100:
-                progress(untold)
-                untold = 0
+            unreported += 1
+            if progress and unreported == 100:
+                progress(unreported)
+                unreported = 0
     if progress:
-        progress(untold)
+        progress(unreported)
     return Encoded(path)
 
 
 class Encoded:
-    """A corpus that `encode` wrote. Rows count from 0; the arrays of a row are views of the file, not to be changed.
+    """A corpus that `encode` wrote. Rows count from 0. The arrays of a row are read-only views of the file.
 
-    `lexicon` has all words of the corpus, in the order in which they are first seen. For each row, `sizes` and
-    `sentence_counts` say how many words and sentences it has, `splits` and `labels` which split and label, as indices
-    into `split_names` and `label_names` (-1 for no label).
+    `lexicon` has all words of the corpus, in order of first occurrence. `sizes` and `sentence_counts` have the number
+    of words and sentences of each row. `splits` and `labels` have the split and the label of each row, as indices into
+    `split_names` and `label_names` (-1 for no label).
     """
 
     def __init__(self, path: Path) -> None:
@@ -89,50 +89,50 @@ class Encoded:
 
     @property
     def empty(self) -> int:
-        """How many documents have no word."""
+        """The number of documents without words."""
         return int(np.count_nonzero(self.sizes == 0))
 
     def words(self, row: int) -> Int[np.ndarray, "words"]:
-        """The words of all sentences of a document, one after the other, as indices into the lexicon."""
+        """The words of all sentences of a document, concatenated, as indices into the lexicon."""
         batch, i = self._find(row)
         return self._words[batch][i]
 
     def lengths(self, row: int) -> Int[np.ndarray, "sentences"]:
-        """How many words each sentence of a document has."""
+        """The number of words of each sentence of a document."""
         batch, i = self._find(row)
         return self._lengths[batch][i]
 
     def heads(self, row: int) -> Int[np.ndarray, "words"] | None:
-        """The gold head of each word, counted from the start of its sentence, where known; -1 for a root."""
+        """The gold head of each word, as an index into its sentence (-1 for a root), or None if unknown."""
         return self._known("heads", row)
 
     def sentence_heads(self, row: int) -> Int[np.ndarray, "sentences"] | None:
-        """The gold head of each sentence, where known; -1 for a root."""
+        """The gold head of each sentence (-1 for a root), or None if unknown."""
         return self._known("sentence_heads", row)
 
     def parses(self, row: int) -> Int[np.ndarray, "transitions"] | None:
-        """The transitions of the binary parse of each sentence, one after the other, where known."""
+        """The transitions of the binary parses of all sentences, concatenated, or None if unknown."""
         return self._known("parses", row)
 
     def label(self, row: int) -> str | None:
-        """The label of a document, where known."""
+        """The label of a document, or None."""
         self._find(row)
         return self.label_names[self.labels[row]] if self.labels[row] >= 0 else None
 
     def where(self, row: int) -> str:
-        """Where a document comes from, for messages."""
+        """The source of a document, for messages."""
         batch, i = self._find(row)
         where: str = self._batches[batch]["where"][i].as_py()
         return where
 
     def document(self, row: int) -> list[list[str]]:
-        """The sentences of a document, as words."""
+        """The sentences of a document, as lists of words."""
         words = [self.lexicon[word] for word in self.words(row).tolist()]
         ends = np.cumsum(self.lengths(row)).tolist()
         return [words[start:end] for start, end in pairwise([0, *ends])]
 
     def sentences(self, rows: ArrayLike) -> Iterable[list[str]]:
-        """All sentences of these rows, as words; can be read many times, as `word2vec` does."""
+        """All sentences of these rows, as lists of words. Can be iterated many times, as `word2vec` does."""
         return _Sentences(self, rows)
 
     def counts(self, rows: ArrayLike) -> Int[np.ndarray, "lexicon"]:
@@ -145,7 +145,7 @@ class Encoded:
         return counts.astype(np.int64)
 
     def _find(self, row: int) -> tuple[int, int]:
-        """In which record batch a row is, and where in there."""
+        """The record batch of a row, and its index within that batch."""
         if not 0 <= row < len(self):
             raise IndexError(f"row: expected one of 0 to {len(self) - 1}, got {row}")
         batch = bisect_right(self._starts, row) - 1
@@ -164,7 +164,7 @@ class Encoded:
 
 
 class EncodedWriter:
-    """Writes an encoded corpus, a document at a time; the file appears, or is replaced, once all went well."""
+    """Writes an encoded corpus, one document at a time. Creates or replaces the file only if there was no error."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -229,7 +229,7 @@ class EncodedWriter:
 
 
 class _Lexicon(dict[str, int]):
-    """Numbers words as they are first seen, and keeps those that are not yet written."""
+    """Gives each new word the next id, and keeps the words that are not yet written."""
 
     def __init__(self) -> None:
         self.new: list[str] = []
@@ -278,7 +278,7 @@ def _joined(parts: list[Int[np.ndarray, "_"]]) -> Int[np.ndarray, "rows"]:
 
 
 def _check_gold(example: Example, lengths: list[int]) -> None:
-    """Gold trees must be over the words and sentences that there are."""
+    """Check that gold trees fit the words and sentences of the text."""
     heads, sentence_heads = example.heads, example.sentence_heads
     if heads is not None:
         if (sizes := [len(tree) for tree in heads]) != lengths:
@@ -304,7 +304,7 @@ def _check_heads(name: str, heads: list[int]) -> None:
 
 
 def _check_transitions(name: str, transitions: list[int], words: int) -> None:
-    """A binary parse pushes each word once and leaves one constituent."""
+    """Check that a binary parse shifts each word once and leaves one constituent."""
     held = 0
     for transition in transitions:
         held += 1 if transition == SHIFT else -1 if transition == REDUCE and held > 1 else -len(transitions)

@@ -1,4 +1,4 @@
-"""Optional dependencies: imported where they are used, with one line that names the extra when one is missing."""
+"""Optional dependencies: a missing one raises an error that names the extra to install."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from treetext.data.document import BadInput
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Run imports of packages that belong to an extra of treetext.
+    """A context manager for imports of packages that belong to an extra of treetext.
 
     >>> with needs("vectors"):
     ...     import gensim_is_not_called_so

@@ -1,4 +1,4 @@
-"""Registries without lists: all modules of a folder are imported, and the subclasses in them are found."""
+"""Registries that need no list: import all modules of a package and collect the subclasses in them."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def subclasses(base: type, package: str) -> Iterator[Any]:
-    """The subclasses of a class, direct or not, that the modules of a package define; each once.
+    """The direct and indirect subclasses of a class that the modules of a package define, each once.
 
-    Other subclasses do not count: what is found must not depend on what else has been imported.
+    Subclasses from elsewhere are ignored, so the result does not depend on other imports.
     """
     for module in iter_modules(import_module(package).__path__):
         import_module(f"{package}.{module.name}")

@@ -1,4 +1,4 @@
-"""Which rows of a corpus are for training, development and testing."""
+"""The split of a corpus into rows for training, development and testing."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,11 @@ from treetext.data.readers.base import Reader
 
 
 def split_rows(splits: Sequence[str] | np.ndarray, data: Reader) -> dict[str, Int[np.ndarray, "_"]]:
-    """The rows of train, dev and test, in ascending order, given the split that the reader gave for each row.
+    """The rows of train, dev and test, in ascending order. `splits` has the split of each row, as the reader gave it.
 
-    Unsplit rows are split at random by the seed, into shares or, with `folds`, such that each is in the test set of
-    one fold. A corpus with a training but no development set gives up a share of the former. Same seed, same split.
+    Unsplit rows are split at random, into the shares `split` or into `folds` folds, each of which is the test set once.
+    If there is a training set but no development set, `dev_share` of the former becomes the latter. The same seed
+    gives the same split.
     """
     given = np.asarray(splits, dtype=str)
     rows = {name: np.flatnonzero(given == name) for name in ("train", "dev", "test")}
@@ -21,7 +22,7 @@ def split_rows(splits: Sequence[str] | np.ndarray, data: Reader) -> dict[str, In
     if sum(map(len, rows.values())) + len(unsplit) != len(given):
         unknown = sorted(set(given.tolist()) - {"all", *rows})
         raise ValueError(f"splits: expected train, dev, test or all, got {', '.join(unknown)}")
-    # NumPy promises that the numbers of this older generator stay the same in all its versions.
+    # NumPy guarantees that this legacy generator gives the same numbers in all versions.
     shuffled = np.random.RandomState(data.seed).permutation(unsplit)
     if data.folds is not None:
         if len(unsplit) != len(given):
@@ -41,7 +42,7 @@ def split_rows(splits: Sequence[str] | np.ndarray, data: Reader) -> dict[str, In
 
 
 def _dev(train: Int[np.ndarray, "_"], data: Reader) -> tuple[Int[np.ndarray, "_"], Int[np.ndarray, "_"]]:
-    """What remains to train on, and a share of it for development."""
+    """Split a training set into what remains of it and a development set."""
     shuffled = np.random.RandomState(data.seed).permutation(train)
     size = round(data.dev_share * len(train))
     return shuffled[size:], shuffled[:size]

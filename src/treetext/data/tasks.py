@@ -1,4 +1,4 @@
-"""Tasks: what one input of a model is. Nothing else in treetext branches on the task."""
+"""Tasks: the kinds of input of a model, documents and pairs. Nothing else in treetext branches on the task."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Sample(NamedTuple):
-    """An input for documentation: raw, as words, and with trees."""
+    """An example input for documentation: raw, as words, and with trees."""
 
     text: Any
     sentences: list[list[str]]
@@ -27,34 +27,34 @@ class Sample(NamedTuple):
 
 
 class Task(ABC):
-    """How a text comes in, when it is whole, and what it is called in tables, requests and examples."""
+    """How inputs are read and checked, and their names in tables, requests and examples."""
 
     name: ClassVar[str]
     recipe: ClassVar[str]
-    """The recipe for a file of one's own."""
+    """The recipe for users' own files."""
     columns: ClassVar[tuple[str, ...]]
     """The usual columns of the text in a table."""
     field: ClassVar[str]
-    """The field of a request over HTTP."""
+    """The field of the inputs in a request over HTTP."""
     shell: ClassVar[str]
-    """A command that prints an input."""
+    """A shell command that prints an example input."""
     python: ClassVar[str]
-    """An input in Python."""
+    """An example input in Python."""
     sample: ClassVar[Sample]
 
     @abstractmethod
     def tokens(self, text: Any, tokenizer: Tokenizer) -> list[list[str]]:
-        """The sentences of an input as words; without the sentences that have none."""
+        """The sentences of an input as lists of words, without empty sentences."""
 
     @abstractmethod
     def is_whole(self, sentences: Any) -> Any:
-        """Whether inputs of so many sentences (a number, or an array of them) can be scored."""
+        """Whether an input with this number of sentences can be scored. Also takes an array of numbers."""
 
     @abstractmethod
     def lengths(
         self, encoded: "Encoded", rows: Int[np.ndarray, "rows"]
     ) -> tuple[Int[np.ndarray, "rows"], Int[np.ndarray, "rows"]]:
-        """Two lengths of each row, by which inputs in one batch should be similar."""
+        """Two lengths of each row. The inputs of a batch should be similar in both."""
 
     @abstractmethod
     def from_line(self, line: str, where: str) -> Any:
@@ -62,11 +62,11 @@ class Task(ABC):
 
     @abstractmethod
     def from_sentences(self, documents: Sequence[list[list[str]]]) -> list[list[list[str]]]:
-        """Inputs that hold all sentences of some documents, in the same order."""
+        """Inputs that together have all sentences of some documents, in the same order."""
 
     @abstractmethod
     def json_type(self, text: Any) -> Any:
-        """The type of an input in JSON, given that of a text."""
+        """The type of an input in JSON, given the type of a text."""
 
     def __repr__(self) -> str:
         return self.name
@@ -126,7 +126,7 @@ class _Pairs(Task):
     def lengths(
         self, encoded: "Encoded", rows: Int[np.ndarray, "rows"]
     ) -> tuple[Int[np.ndarray, "rows"], Int[np.ndarray, "rows"]]:
-        # All have two sentences: padding depends on the words of either.
+        # All pairs have two sentences, so padding depends on the number of words of each.
         first = np.array([int(encoded.lengths(row)[0]) for row in rows.tolist()], dtype=np.int64)
         return first, encoded.sizes[rows] - first
 
@@ -150,7 +150,7 @@ TASKS: dict[str, Task] = {task.name: task for task in (DOCUMENTS, PAIRS)}
 
 
 def _are_sentences(text: Any) -> bool:
-    """Whether this is a list of sentences, each a string or a list of words."""
+    """Whether a value is a list of sentences, each a string or a list of words."""
     return isinstance(text, list | tuple) and all(
         isinstance(side, str) or (isinstance(side, list) and all(isinstance(word, str) for word in side))
         for side in text

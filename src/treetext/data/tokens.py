@@ -1,4 +1,4 @@
-"""From text to sentences of words, with spaCy's rules for many languages."""
+"""Tokenisation: splits text into sentences and words, with spaCy's rules for many languages."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Tokenizer:
-    """Cuts raw text into sentences and words; a list of sentences, or of sentences of words, is respected.
+    """Splits raw text into sentences and words. Given sentences, and given words, stay as they are.
 
     `language` is a code such as "en" or "cs", for any language that spaCy has rules for ("xx" for others). With
-    ``tokenized=True``, raw text has its words separated by white space and its sentences by line breaks already.
-    White space is no word, and what has no word is no sentence: an empty document is an empty list.
+    ``tokenized=True``, white space separates the words of raw text, and line breaks separate its sentences. Words that
+    are only white space are dropped, and so are sentences without words: an empty document is an empty list.
     """
 
     def __init__(self, language: str = "en", lowercase: bool = True, tokenized: bool = False) -> None:
@@ -29,7 +29,7 @@ class Tokenizer:
         self.language, self.lowercase, self.tokenized = language, lowercase, tokenized
 
     def __call__(self, text: Text) -> list[list[str]]:
-        """The sentences of a text, as words."""
+        """The sentences of a text, as lists of words."""
         if isinstance(text, str):
             sentences: Iterable[list[str]] = self._sentences(text)
         else:
@@ -40,23 +40,23 @@ class Tokenizer:
         return [words for words in kept if words]
 
     def many(self, texts: Iterable[Text]) -> Iterator[list[list[str]]]:
-        """The sentences of each text of a stream."""
+        """Tokenise a stream of texts."""
         return map(self, texts)
 
     @property
     def by_rules(self) -> bool:
-        """Whether spaCy's rules cut raw text into words; some languages, such as Chinese, have tokenizers of their own.
+        """Whether spaCy's rules split raw text into words. Some languages, such as Chinese, have their own tokenizers.
 
-        The rules take time that grows with the square of the number of characters without white space.
+        The rules take quadratic time in the number of characters without white space in between.
         """
         return not self.tokenized and hasattr(self._nlp.tokenizer, "prefix_search")
 
     def memory_zone(self) -> AbstractContextManager[object]:
-        """A context manager at whose end spaCy forgets the words that it met inside; outside, it keeps every word."""
+        """A context manager. At its end, spaCy forgets the words that it saw inside; outside, it keeps every word."""
         return nullcontext() if self.tokenized else self._nlp.memory_zone()
 
     def warm_up(self, words: Iterable[str]) -> None:
-        """Cut frequent words once, outside of a memory zone: spaCy then cuts them about five times faster."""
+        """Tokenise frequent words once, outside of a memory zone; spaCy then splits them about five times faster."""
         if self.by_rules:
             for word in words:
                 self([word, word.capitalize()])
@@ -82,7 +82,7 @@ class Tokenizer:
 
         try:
             nlp = spacy.blank(self.language)
-        except ImportError as error:  # Japanese, for one, is cut into words by a library of its own
+        except ImportError as error:  # Japanese, for example, needs another library
             problem = " ".join(str(error).split())
             raise BadInput(f"language: {self.language!r} needs a package that is not installed: {problem}") from None
         nlp.add_pipe("sentencizer")
@@ -90,16 +90,16 @@ class Tokenizer:
 
 
 def check_unicode(text: str, where: str) -> None:
-    """Refuse half a surrogate pair, which no encoding can express; JSON escapes and file names may have one."""
+    """Raise `BadInput` for half a surrogate pair, which cannot be encoded; JSON escapes and file names may have one."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        found = f"{text[error.start]!a} (character {error.start + 1}) is half a surrogate pair"
-        raise BadInput(f"{where}: {found}; expected text of whole characters") from None
+        problem = f"{text[error.start]!a} (character {error.start + 1}) is half a surrogate pair"
+        raise BadInput(f"{where}: {problem}; expected text of whole characters") from None
 
 
 def _languages() -> list[str]:
-    """The codes of spaCy's languages, found without importing it, which takes a second."""
+    """The codes of spaCy's languages. This does not import spaCy, which takes a second."""
     spacy = find_spec("spacy")
     roots = (spacy and spacy.submodule_search_locations) or []
     return sorted(file.parent.name for root in roots for file in Path(root, "lang").glob("*/__init__.py"))

@@ -16,7 +16,7 @@ from treetext.data.document import BadInput
 from treetext.data.extras import needs
 from treetext.data.vocabulary import PAD_ID, SPECIAL
 
-LONGEST = 10_000  # gensim ignores what a sentence has beyond
+LONGEST = 10_000  # words of a sentence; gensim ignores the rest
 
 
 def word2vec(
@@ -31,11 +31,12 @@ def word2vec(
     seed: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> Float32[np.ndarray, "n {size}"]:
-    """A vector for each of `words`, trained on sentences that can be read many times; that of "<pad>" is 0.
+    """Train a vector for each of `words` with gensim's word2vec. The vector of "<pad>" is 0.
 
-    Only `words` that occur at least `min_count` times are trained, all others are left out of the sentences; the
-    rest of `words` get small random vectors. The same seed gives the same vectors. `progress` is told how many
-    more sentences were read: each is read ``epochs + 1`` times.
+    `sentences` must be iterable many times: each sentence is read ``epochs + 1`` times. Only those of `words` that
+    occur at least `min_count` times are trained; all other words are left out of the sentences. The rest of `words`
+    get small random vectors. The same seed gives the same vectors. `progress` is a callback that gets the number of
+    sentences read since its last call.
     """
     with needs("vectors"):
         from gensim.models import Word2Vec
@@ -64,15 +65,15 @@ def word2vec(
 def read_vectors(
     path: Path, words: Sequence[str], size: int | None = None
 ) -> tuple[Float32[np.ndarray, "n d"], Bool[np.ndarray, "n"]]:
-    """The vectors that a file has for `words`, and for which of them it has one; the others, and "<pad>", are 0.
+    """The vectors of `words` in a file, and a mask of the words that the file has. Other words and "<pad>" get 0.
 
-    Reads the text formats of GloVe, word2vec and fastText and the binary format of word2vec, plain or gzipped, told
-    apart by what is in the file. Words are looked up as they are written; where a file has one twice, the first counts.
+    Reads the text formats of GloVe, word2vec and fastText and the binary format of word2vec, plain or gzipped; the
+    format is detected from the contents. The lookup is case-sensitive. If a file has a word twice, the first counts.
     """
     form = _form(path)
     if size not in (None, form.columns):
         raise BadInput(f"{path}: vectors of {form.columns} numbers; expected {size}, the size asked for")
-    vectors, found = np.zeros((len(words), form.columns), np.float32), np.zeros(len(words), np.bool_)
+    vectors, known = np.zeros((len(words), form.columns), np.float32), np.zeros(len(words), np.bool_)
     wanted, number, unit = _index(words), 0, "vector" if form.binary else "line"
     try:
         with _opened(path) as file:
@@ -83,7 +84,7 @@ def read_vectors(
                 number += 1
                 word, numbers = (_split_binary if form.binary else _split_text)(record, form.columns)
                 if (i := wanted.pop(word.decode(), None)) is not None:
-                    vectors[i], found[i] = _parsed(numbers, form.binary), True
+                    vectors[i], known[i] = _parsed(numbers, form.binary), True
     except ValueError as error:
         raise BadInput(f"{path}, {unit} {number}: {error}") from None
     except (EOFError, OSError, zlib.error) as error:
@@ -91,25 +92,25 @@ def read_vectors(
     count = number - (form.promised is not None and not form.binary)
     if form.promised not in (None, count):
         raise BadInput(f"{path}: {count} vectors; expected {form.promised}, as its first line says")
-    return vectors, found
+    return vectors, known
 
 
 class _Pieces:
-    """Sentences for gensim, too long ones in pieces; tells how many were read."""
+    """Sentences for gensim, with long ones in pieces. Reports progress."""
 
     def __init__(self, sentences: Iterable[Sequence[str]], progress: Callable[[int], object] | None) -> None:
         self.sentences, self.progress = sentences, progress or (lambda _: None)
 
     def __iter__(self) -> Iterator[Sequence[str]]:
-        untold = 0
+        unreported = 0
         for sentence in self.sentences:
             for start in range(0, len(sentence), LONGEST):
                 yield sentence[start : start + LONGEST]
-            untold += 1
-            if untold == 1000:
-                self.progress(untold)
-                untold = 0
-        self.progress(untold)
+            unreported += 1
+            if unreported == 1000:
+                self.progress(unreported)
+                unreported = 0
+        self.progress(unreported)
 
 
 def _index(words: Sequence[str]) -> dict[str, int]:
@@ -117,7 +118,7 @@ def _index(words: Sequence[str]) -> dict[str, int]:
 
 
 class _Form(NamedTuple):
-    """How a file is written, and how many vectors its header promises, if it has one."""
+    """The format of a file, and the number of vectors in its header, if it has one."""
 
     promised: int | None
     columns: int
@@ -134,7 +135,7 @@ def _form(path: Path) -> _Form:
     fields = first.split(b" ")
     if len(fields) == 2 and all(field.isdigit() for field in fields):
         columns = int(fields[1])
-        # In text, a number and what follows it take two bytes at least: all of these are within the first vector.
+        # In text, a number and its separator take at least two bytes, so these bytes are all of the first vector.
         numbers = head.partition(b" ")[2][: 2 * columns - 1]
         return _Form(
             int(fields[0]), columns, binary=any(byte not in b"\t" and not 32 <= byte < 127 for byte in numbers)
@@ -150,11 +151,11 @@ def _form(path: Path) -> _Form:
 
 
 def _split_text(line: bytes, columns: int) -> tuple[bytes, bytes]:
-    """A word and its numbers, not parsed, since most files have many more words than are in use."""
+    """A word and its numbers as bytes. They are not parsed yet: most words of a file are not needed."""
     line = line.rstrip(b" \r\n")
     end = line.find(b" ")
     if (spaces := line.count(b" ")) != columns:
-        word = line.rsplit(b" ", columns)[0]  # a few of GloVe's have spaces in them
+        word = line.rsplit(b" ", columns)[0]  # a few words of GloVe contain spaces
         end = len(word)
         if spaces < columns or not math.isnan(_number(word.split(b" ")[-1])):
             raise ValueError(f"{spaces} numbers; expected {columns}")
@@ -169,7 +170,7 @@ def _split_binary(record: bytes, columns: int) -> tuple[bytes, bytes]:
 
 
 def _records(file: io.BufferedReader, columns: int) -> Iterator[bytes]:
-    """What stands for the lines in a binary file: a word, a space and the bytes of its numbers."""
+    """The records of a binary file: a word, a space and the bytes of its numbers."""
     data, start = b"", 0
     while True:
         space = data.find(b" ", start)
@@ -202,7 +203,7 @@ def _parsed(numbers: bytes, binary: bool) -> Float32[np.ndarray, "d"]:
 
 
 def _number(field: bytes | float) -> float:
-    """The number that a field holds; NaN, if it holds none."""
+    """The number in a field, or NaN if it is not a number."""
     try:
         return float(field)
     except ValueError:

@@ -12,9 +12,9 @@ SPECIAL = ["<pad>", "<unk>"]
 
 
 class Vocabulary:
-    """The words that have ids: ``PAD_ID`` (0) is padding, ``UNK_ID`` (1) stands for all words that are not in here.
+    """Words and their ids. ``PAD_ID`` (0) is padding, ``UNK_ID`` (1) stands for all unknown words.
 
-    `words` are in the order of their ids. Even where a text has "<pad>" for a word, its id is ``UNK_ID``.
+    `words` are in the order of their ids. A word "<pad>" in a text gets the id ``UNK_ID``.
     """
 
     def __init__(self, words: list[str]) -> None:
@@ -25,13 +25,13 @@ class Vocabulary:
         for i, word in enumerate(words[1:], start=1):
             if self.index[word] != i:
                 raise ValueError(f"words: expected each word once, got {word!r} at {i} and at {self.index[word]}")
-            if not word or "\n" in word:  # the file has one word a line
+            if not word or "\n" in word:  # the file has one word per line
                 raise ValueError(f"words[{i}]: expected a word without line breaks, got {word!r}")
             check_unicode(word, f"words[{i}]")
 
     @classmethod
     def from_counts(cls, counts: Mapping[str, int], min_count: int) -> Self:
-        """The words that occur at least `min_count` times, most frequent first, then by the alphabet."""
+        """The words that occur at least `min_count` times, by descending frequency, then alphabetically."""
         kept = [(-count, word) for word, count in counts.items() if count >= min_count and word not in SPECIAL]
         return cls(SPECIAL + [word for _, word in sorted(kept)])
 
@@ -39,11 +39,11 @@ class Vocabulary:
         return len(self.words)
 
     def ids(self, words: Iterable[str]) -> list[int]:
-        """The id of each word, ``UNK_ID`` for those not in here."""
+        """The id of each word, ``UNK_ID`` for unknown words."""
         return [self.index.get(word, UNK_ID) for word in words]
 
     def save(self, path: Path) -> None:
-        """Write a text file with a word a line."""
+        """Write a text file with one word per line."""
         path.write_bytes("".join(f"{word}\n" for word in self.words).encode())
 
     @classmethod

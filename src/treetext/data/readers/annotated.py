@@ -1,4 +1,4 @@
-"""Annotated documents: sentences with trees, checked as they are read."""
+"""Annotated documents: sentences with trees, which are checked."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,13 +8,13 @@ from treetext.trees.tree import ROOT, Tree
 
 
 class AnnotatedSentence(NamedTuple):
-    """A sentence, in the words of its treebank, with its tree."""
+    """A sentence with its tree, tokenised as in its treebank."""
 
     name: str
     words: list[str]
     tree: Tree
     punctuation: list[bool]
-    """Which of the words are punctuation, by their tags."""
+    """Whether each word is punctuation, by its tag."""
 
 
 class AnnotatedDocument(NamedTuple):
@@ -23,32 +23,32 @@ class AnnotatedDocument(NamedTuple):
     name: str
     sentences: list[AnnotatedSentence]
     tree: Tree | None = None
-    """The tree over the sentences, where it is known."""
+    """The tree over the sentences, if known."""
 
 
 class Place(NamedTuple):
-    """Where heads were read, for messages: a file, the line of each node, and what the nodes make up."""
+    """The source of some heads, for messages: a file, the line of each node, and the name of the tree."""
 
     file: str
     lines: Sequence[int]
     whole: str
-    """As in ``sentence 7``."""
+    """The name of the tree, such as ``sentence 7``."""
     noun: str = "word"
 
     def at(self, node: int) -> str:
-        """The line of a node, counted from 1."""
+        """The place of a node, counted from 1."""
         return f"{self.file}, line {self.lines[node - 1]}, {self.whole}"
 
 
 def whole_number(text: str, column: str, where: str) -> int:
-    """What a field says, where it is a whole number."""
+    """The number in a field. Raises `BadInput` if it is not a whole number."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadInput(f"{where}: {column} is {text!r}; expected a whole number")
     return int(text)
 
 
 def annotated_tree(heads: Sequence[int], place: Place) -> Tree:
-    """The tree with these heads, counted from 1 and 0 for the root; what is wrong with them is said of its line."""
+    """The tree with these heads, counted from 1, with 0 for the root. An error names the line of the bad head."""
     count, noun = len(heads), place.noun
     for node, head in enumerate(heads, start=1):
         if head > count:
@@ -67,7 +67,7 @@ def annotated_tree(heads: Sequence[int], place: Place) -> Tree:
 
 
 def _cycle(heads: Sequence[int]) -> list[int]:
-    """The nodes of the first cycle, from 1, in ascending order; none in a tree."""
+    """The nodes of the first cycle, from 1, in ascending order; empty for a tree."""
     seen_from = [0] * (len(heads) + 1)  # the node from which each was first reached
     seen_from[0] = -1
     for start in range(1, len(heads) + 1):

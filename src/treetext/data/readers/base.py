@@ -1,4 +1,4 @@
-"""What all readers share: the ``[data]`` section of a recipe. A format is a class that adds its own options."""
+"""The base classes of readers: the ``[data]`` section of a recipe. A format is a subclass with its own options."""
 
 import hashlib
 import json
@@ -16,69 +16,69 @@ from treetext.data.tokens import Tokenizer
 
 Name = Annotated[str, Field(min_length=1)]
 Split = tuple[str, Example]
-"""An example after the name of its split: train, dev, test, or all for what is still to be split."""
+"""The name of a split (train, dev, test, or all for unsplit data) and an example."""
 
 
 class Reader(Settings):
-    """A corpus: where it is, how its text is cut into words, how it is split.
+    """The settings of a corpus: where it is, how it is tokenised, how it is split.
 
-    A subclass is a format: its name is the default of `format`, its help text `about`, its options are its fields.
+    A subclass is a format. Its name is the default of `format`, its help text is `about`, its options are its fields.
     """
 
     about: ClassVar[str]
-    """What the format expects, in a line."""
+    """The files that the format expects, in one line."""
     ending: ClassVar[str | None] = None
-    """The ending of its files, where they are told by one."""
+    """The ending of its files, if they have a fixed one."""
     generated: ClassVar[bool] = False
-    """Whether the texts are generated, not read."""
+    """Whether the texts are generated instead of read."""
 
     format: str
     path: Name | None = Field(None, description="a file, a directory, an archive, or a name on the hub")
     train: Name | None = Field(None, description="the file to train on, instead of path; on the hub, a split of path")
     dev: Name | None = Field(None, description="the same for development")
     test: Name | None = Field(None, description="the same for testing")
-    classes: dict[str, str] | None = Field(None, description="new names of all labels; several may share one")
+    classes: dict[str, str] | None = Field(None, description="new names of all labels; labels may share a name")
 
-    language: str = Field("en", description="whose rules cut raw text into words and sentences")
+    language: str = Field("en", description="code of the language, for rules that split raw text")
     lowercase: bool = True
-    tokenized: bool = Field(False, description="raw text has white space between words and a sentence a line")
+    tokenized: bool = Field(False, description="raw text is tokenised, with one sentence per line")
 
     split: tuple[float, float, float] = Field((0.8, 0.1, 0.1), description="shares of train, dev and test, if unsplit")
     dev_share: float = Field(0.1, ge=0, lt=1, description="share of train that becomes dev, where none is given")
     folds: int | None = Field(None, ge=2, description="k for k-fold cross-validation of unsplit data")
     fold: int = Field(0, ge=0, description="which of the folds is the test set, from 0")
-    seed: int = Field(0, ge=0, lt=2**32, description="of the split, not of training")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of the split, not of training")
 
     @property
     def task(self) -> Task:
-        """What a row is."""
+        """The task: documents or pairs."""
         return DOCUMENTS
 
     @property
     def name(self) -> str:
-        """What to call the corpus in messages."""
+        """The name of the corpus in messages."""
         return self.path or self.train or self.format
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the text, in a table like the one that is read."""
+        """The columns of the text in such a table."""
         return self.task.columns
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What cuts the texts into words."""
+        """The tokenizer of the texts."""
         return Tokenizer(self.language, self.lowercase, self.tokenized)
 
     @property
     def places(self) -> dict[str, str]:
-        """Where the data are: those of path, train, dev and test that are given."""
+        """The locations of the data: those of path, train, dev and test that are given."""
         given = {"path": self.path, "train": self.train, "dev": self.dev, "test": self.test}
         return {name: place for name, place in given.items() if place is not None}
 
     def read(self, notes: list[str] | None = None, labels: bool = True) -> Iterator[Split]:
         """Each text with its split.
 
-        A line on everything that is left out goes to `notes`. With ``labels=False``, labels are not looked at.
+        Remarks on data that are left out are appended to `notes`. With ``labels=False``, labels are not read.
         """
         for part, example in self.examples(labels, [] if notes is None else notes):
             label = example.label
@@ -96,10 +96,10 @@ class Reader(Settings):
             yield part, example._replace(label=label)
 
     def fingerprint(self) -> str:
-        """A hash of what `read` gives: of the bytes of all files, and of the settings that bear on text and labels.
+        """A hash of the bytes of all files, and of the settings that affect texts and labels.
 
-        It does not depend on the place of the files or on the split. Generated texts have the hash of their settings:
-        another version of treetext may generate other texts from them.
+        It does not depend on the location of the files or on the split. For generated texts, it is a hash of the
+        settings only: another version of treetext may generate other texts from them.
         """
         fields = {"format", "classes", "language", "lowercase", "tokenized", *self.hashed()}
         settings = {**HASHED, **self.model_dump(mode="json", include=fields)}
@@ -108,21 +108,21 @@ class Reader(Settings):
 
     @classmethod
     def options(cls) -> list[str]:
-        """The names of the settings that this format has of its own."""
+        """The names of the settings that only this format has."""
         return [name for name in cls.model_fields if name not in Reader.model_fields]
 
     @classmethod
     def hashed(cls) -> list[str]:
-        """The settings of this format that bear on text and labels."""
+        """The settings of this format that affect texts and labels."""
         return cls.options()
 
     @abstractmethod
     def examples(self, labels: bool, notes: list[str]) -> Iterator[Split]:
-        """The texts as they are in the files; without labels, columns of labels need not exist."""
+        """The texts as they are in the files. Without `labels`, the column of labels need not exist."""
 
     @abstractmethod
     def contents(self) -> Iterator[tuple[str, Path]]:
-        """The files that `read` reads, each with what its name tells: its split or, in a corpus of many, its place."""
+        """The files that `read` reads, each with its split or, in an archive, with its path there."""
 
     @model_validator(mode="after")
     def _check_split(self) -> Self:
@@ -135,7 +135,7 @@ class Reader(Settings):
 
 
 HASHED = {"subset": None, "text": "text", "second": None, "label": "label", "delimiter": None, "quoting": True}
-"""In every fingerprint, whatever the format: so fingerprints stay as they were when all formats had these options."""
+"""Part of all fingerprints. All formats used to have these options; this keeps their fingerprints unchanged."""
 
 
 class FileReader(Reader):
@@ -157,7 +157,7 @@ class FileReader(Reader):
         yield from self.files([])
 
     def files(self, notes: list[str]) -> list[tuple[str, Path]]:
-        """The files, each with its split; remarks on files that are left out go to `notes`."""
+        """The files, each with its split. Remarks on files that are left out are appended to `notes`."""
         if self.path is not None:
             return split_files(self.path, self.ending, notes)
         files = [(name, existing(path)) for name, path in self.places.items()]
@@ -175,7 +175,7 @@ class FileReader(Reader):
 
 
 def filled(name: str, where: str, examples: Iterator[Example]) -> Iterator[Split]:
-    """The examples with the name of their split; refused if there are none."""
+    """Pair the examples with the name of their split. Raises `BadInput` if there are none."""
     example = None
     for example in examples:
         yield name, example

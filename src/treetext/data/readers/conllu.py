@@ -13,16 +13,16 @@ NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 
 
 def read_conllu(stream: Iterable[bytes], file: str) -> list[AnnotatedDocument]:
-    """The sentences of a file, in documents where it tells where one starts (``# newdoc``); else each on its own.
+    """The documents of a file, as marked by ``# newdoc``. Without such marks, each sentence is a document.
 
-    Words, heads and the tag PUNCT are read. Multiword tokens and empty nodes are no words, and are skipped.
+    Words, heads and the tag PUNCT are read. Multiword tokens and empty nodes are skipped.
     """
     documents: list[AnnotatedDocument] = []
-    told = False
+    marked = False
     for block in _blocks(stream, file):
         sentence = _sentence(block, file)
-        if block.document is not None or not told:
-            told = told or block.document is not None
+        if block.document is not None or not marked:
+            marked = marked or block.document is not None
             documents.append(AnnotatedDocument(block.document or sentence.name, []))
         documents[-1].sentences.append(sentence)
     if not documents:
@@ -34,12 +34,12 @@ class _Block(NamedTuple):
     """The lines of a sentence."""
 
     number: int
-    """Of the sentence in its file."""
+    """The number of the sentence in its file, from 1."""
     name: str | None
     document: str | None
     """The name of the document that starts here, if one does."""
     rows: list[tuple[int, list[str]]]
-    """The line and the fields of each word."""
+    """The line number and the fields of each word."""
 
 
 def _blocks(stream: Iterable[bytes], file: str) -> Iterator[_Block]:

@@ -1,9 +1,9 @@
-"""Discourse dependencies of GUM: trees over discourse units, made trees over sentences.
+"""Discourse dependencies of GUM: trees over discourse units, converted to trees over sentences.
 
-A sentence is often cut into several units. Its head is found through the one of them that is nearest to the root of
-the document (the first, if several are equally near): the head of this unit lies in another sentence, and that is the
-head of the sentence. This always gives a tree: from a sentence to its head, the distance to the root can only shrink,
-and the sentence that holds the root is the only one without a head.
+A sentence often consists of several units. Its top unit is the one nearest to the root of the document (the first of
+them, if several are equally near). The head of the top unit lies in another sentence, which is the head of the
+sentence. This always gives a tree: the distance to the root shrinks from a sentence to its head, and only the sentence
+that has the root unit has no head.
 """
 
 import re
@@ -22,17 +22,16 @@ EXPECTED = "the files dep/*.conllu and rst/dependencies/*.rsd"
 
 
 class Gum(TreebankReader):
-    """Trees of words and, from discourse dependencies, of sentences.
+    """Word trees and, from discourse dependencies, sentence trees.
 
-    The head of a sentence is found through the one of its discourse units that is nearest to the root of the document:
-    the sentence that this unit depends on.
+    The head of a sentence is the sentence that its top discourse unit depends on: the unit nearest to the root.
     """
 
     format, archived = "gum", True
     about = "GUM: its directory or archive, with dep/*.conllu and rst/dependencies/*.rsd; trees of words and sentences"
 
     def matches(self, files: list[str]) -> bool:
-        """Whether its folders are there."""
+        """Whether there are files in its folders."""
         return any(FILES.search(file) for file in files)
 
     def read(self, place: Path, split: str) -> Treebank:  # noqa: ARG002 (it is read whole)
@@ -42,7 +41,7 @@ class Gum(TreebankReader):
 
 
 class Units:
-    """The discourse units of a document: their tree, and the sentence (from 1) that each belongs to."""
+    """The discourse units of a document: their tree, and the sentence (from 1) of each."""
 
     def __init__(self, stream: Iterable[bytes], file: str) -> None:
         numbers, heads, self.sentences = list[int](), list[int](), list[int]()
@@ -66,7 +65,7 @@ class Units:
         self.tree = annotated_tree(heads, self.place)
 
     def sentence_tree(self, count: int) -> Tree:
-        """The tree over so many sentences."""
+        """The tree over the sentences, given their number."""
         for unit, sentence in enumerate(self.sentences, start=1):
             if not 1 <= sentence <= count:
                 raise BadInput(f"{self.place.at(unit)}: sid is {sentence}; expected 1 to {count}, a sentence of dep")
@@ -76,7 +75,7 @@ class Units:
 
 
 def joined(units: Tree, sentences: Sequence[int]) -> Tree:
-    """The tree over sentences that follows from one over their units; `sentences` says whose unit each is.
+    """The tree over sentences that follows from a tree over units. `sentences` has the sentence of each unit.
 
     >>> joined(Tree.from_heads([1, -1, 1, 0]), [0, 0, 1, 2]).heads
     (-1, 0, 0)
@@ -90,7 +89,7 @@ def joined(units: Tree, sentences: Sequence[int]) -> Tree:
 
 
 def read_gum(path: str, notes: list[str]) -> list[AnnotatedDocument]:
-    """The documents of GUM, in a directory or an archive, with the trees over their words and over their sentences."""
+    """The documents of GUM, in a directory or an archive, with trees over words and over sentences."""
     words: dict[str, list[AnnotatedSentence]] = {}
     units: dict[str, Units] = {}
     for match, file, stream in members(corpus_files(path, FILES, EXPECTED), FILES):
@@ -105,14 +104,14 @@ def read_gum(path: str, notes: list[str]) -> list[AnnotatedDocument]:
         raise BadInput(f"{path}: not GUM; expected {EXPECTED}")
     for name in sorted(words.keys() ^ units.keys()):
         raise BadInput(f"{path}: no {'rst/dependencies' if name in words else 'dep'} file for {name}; expected both")
-    found = [
+    documents = [
         AnnotatedDocument(name, sentences, units[name].sentence_tree(len(sentences)))
         for name, sentences in sorted(words.items())
     ]
-    told = [document for document in found if any(set(sentence.words) != {"_"} for sentence in document.sentences)]
-    if len(told) < len(found):
-        hidden = f"{len(found) - len(told)} of {len(found)} documents without their text (_ for each word)"
+    with_text = [each for each in documents if any(set(sentence.words) != {"_"} for sentence in each.sentences)]
+    if len(with_text) < len(documents):
+        hidden = f"{len(documents) - len(with_text)} of {len(documents)} documents without their text (_ for each word)"
         notes.append(f"{path}: {hidden} left out; GUM's get_text.py fetches it")
-    if not told:
+    if not with_text:
         raise BadInput(f"{path}: no document has its text; expected words in dep/*.conllu")
-    return told
+    return with_text

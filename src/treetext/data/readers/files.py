@@ -1,4 +1,4 @@
-"""The files of a corpus: found, opened and decoded, with one clear line for each thing that can be wrong with them."""
+"""Finds, opens and decodes the files of a corpus. Problems raise `BadInput` with one clear line."""
 
 import gzip
 import io
@@ -27,13 +27,13 @@ ARCHIVES = (".tar.gz", ".tgz", ".tar")
 
 
 def split_named(name: str) -> str | None:
-    """The split that a name tells of, as in ``snli_1.0_train.jsonl``; None if it tells of none or of several."""
+    """The split in the name of a file, as in ``snli_1.0_train.jsonl``; None if there is none or more than one."""
     named = {SPLITS[part] for part in re.split("[^a-z]+", name.lower()) if part in SPLITS}
     return named.pop() if len(named) == 1 else None
 
 
 def existing(path: str) -> Path:
-    """The path of a file or directory that is there."""
+    """The path of a file or directory. Raises `BadInput` if it does not exist."""
     place = Path(path).expanduser()
     with reading(path):
         if place.exists():
@@ -42,7 +42,7 @@ def existing(path: str) -> Path:
 
 
 def split_files(path: str, ending: str, notes: list[str]) -> list[tuple[str, Path]]:
-    """A file, all of whose rows are still to be split, or the files of a directory by the splits in their names."""
+    """The files of a corpus with their splits: one unsplit file, or files of a directory with splits in their names."""
     place = existing(path)
     if not place.is_dir():
         return [("all", place)]
@@ -60,7 +60,7 @@ def split_files(path: str, ending: str, notes: list[str]) -> list[tuple[str, Pat
     for file in files:
         if not split_named(file.name):
             notes.append(f"{file}: left out, since its name says neither train nor dev nor test")
-    if all(split == "train" for split, _ in named):  # nothing is kept apart for testing
+    if all(split == "train" for split, _ in named):  # there is no test set
         return [("all", file) for _, file in named]
     return named
 
@@ -81,7 +81,7 @@ def corpus_files(path: str, wanted: re.Pattern[str], expected: str) -> list[Path
 
 
 def members(files: Sequence[Path], wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str, Iterable[bytes]]]:
-    """The files of a corpus one by one, from archives too, which are streamed: nothing is ever extracted to disk."""
+    """The files of a corpus, one by one, also from archives. Archives are streamed, not extracted to disk."""
     for file in files:
         if match := wanted.search(file.as_posix()):
             with opened(file) as stream:
@@ -92,7 +92,7 @@ def members(files: Sequence[Path], wanted: re.Pattern[str]) -> Iterator[tuple[re
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedIOBase]:
-    """The bytes of a file, unzipped where they are gzipped, whatever its name."""
+    """The bytes of a file, decompressed if it is gzipped, whatever its name."""
     with reading(path), path.open("rb") as stream:
         if stream.peek(2)[:2] == b"\x1f\x8b":
             with gzip.open(stream) as unzipped:
@@ -103,7 +103,7 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
 
 @contextmanager
 def reading(name: object) -> Iterator[None]:
-    """Say what was wrong with a file that cannot be read to its end."""
+    """A context manager that turns errors of reading a file into `BadInput`."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile):
@@ -115,7 +115,7 @@ def reading(name: object) -> Iterator[None]:
 
 
 def lines(stream: Iterable[bytes], name: object) -> Iterator[tuple[int, str]]:
-    """The lines of a stream, with their ends, numbered from 1. Only a newline ends a line, not all that Unicode has."""
+    """The lines of a stream, with their ends, numbered from 1. Only a newline ends a line."""
     with reading(name):
         for number, line in enumerate(stream, start=1):
             try:
@@ -127,7 +127,7 @@ def lines(stream: Iterable[bytes], name: object) -> Iterator[tuple[int, str]]:
 
 
 def filled_lines(stream: Iterable[bytes], name: object, notes: list[str]) -> Iterator[tuple[str, str]]:
-    """Where each line is and what is in it, without its end. Blank lines are left out, and counted in the notes."""
+    """The place and the text of each line, without its end. Blank lines are left out, and counted in `notes`."""
     blank = 0
     for number, line in lines(stream, name):
         if line.isspace() or not line:
@@ -139,14 +139,14 @@ def filled_lines(stream: Iterable[bytes], name: object, notes: list[str]) -> Ite
 
 
 def whole(stream: Iterable[bytes], name: object) -> str:
-    """All text of a small file."""
+    """The whole text of a small file."""
     return "".join(line for _, line in lines(stream, name))
 
 
 def _archived(file: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str, Iterable[bytes]]]:
     with reading(file), tarfile.open(file, "r|*") as archive:
         while (member := archive.next()) is not None:
-            archive.members.clear()  # type: ignore[attr-defined]  # it would grow with every file
+            archive.members.clear()  # type: ignore[attr-defined]  # the list would grow with every file
             match = wanted.search(member.name)
             if match is None or member.isdir():
                 continue

@@ -1,9 +1,9 @@
-"""Bracketed parses turned into dependencies: each constituent has a head, found by rules.
+"""Head rules: convert constituency parses to dependency trees.
 
 The rules are those of Collins (1999, Head-Driven Statistical Models for Natural Language Parsing, appendix A), after
-Magerman (1995): heads are syntactic, so an auxiliary heads its verb, and a preposition its noun. Two things are ours:
-punctuation is no head where there is anything else, and labels that the rules do not know (ROOT, X, …) are headed
-by their first child.
+Magerman (1995). Heads are syntactic: an auxiliary heads its verb, and a preposition heads its noun. Two rules are ours:
+punctuation is a head only if there is nothing else, and the first child heads constituents whose labels the rules do
+not know (ROOT, X, …).
 """
 
 import re
@@ -17,14 +17,14 @@ PUNCTUATION = frozenset([".", ",", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "N
 """The tags of punctuation."""
 
 ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
-"""What the Penn Treebank writes for brackets and quotation marks."""
+"""The escapes of the Penn Treebank for brackets and quotation marks."""
 
 
 class _Rule(NamedTuple):
     from_left: bool
-    """Where the search for each of the labels starts; the first child on that side is the head if none is there."""
+    """The side where the search starts. If no child has one of the labels, the first child on this side is the head."""
     labels: Sequence[str]
-    """The labels of the head, the preferred first."""
+    """The labels of the head, most preferred first."""
 
 
 def _left(labels: str) -> _Rule:
@@ -65,7 +65,7 @@ NOUNS = ("NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR")
 
 
 class Dependencies(NamedTuple):
-    """What a bracketed parse says of its words."""
+    """The words of a parse, their tags and their dependency tree."""
 
     words: list[str]
     tags: list[str]
@@ -73,13 +73,13 @@ class Dependencies(NamedTuple):
 
 
 def dependencies(parse: str) -> Dependencies:
-    """The words of a parse in brackets, as the Penn Treebank writes it, and the tree of their heads.
+    """Convert a bracketed parse, in the format of the Penn Treebank, to a dependency tree.
 
     >>> dependencies("(ROOT (S (NP (DT A) (NN dog)) (VP (VBZ sleeps)) (. .)))").tree.heads
     (1, 2, -1, 2)
     """
     words, tags, heads = list[str](), list[str](), list[int]()
-    open_ = [_Constituent()]  # the outermost stands for all of the text
+    open_ = [_Constituent()]  # the outermost is the whole text
     for match in re.finditer(r"[()]|[^() \t\r\n]+", parse):
         token, here = match.group(), f"character {match.start() + 1}"
         if token == "(":
@@ -118,11 +118,11 @@ class _Constituent:
         self.label = ""
         self.word: int | None = None
         self.children: list[tuple[str, int]] = []
-        """Label and head word of each."""
+        """The label and the head word of each child."""
 
 
 def _join(constituent: _Constituent, heads: list[int]) -> int:
-    """Let the heads of all children depend on that of the head child, which is the head of the whole."""
+    """Attach the head words of all children to that of the head child, and return the latter."""
     children = constituent.children
     real = [i for i, (label, _) in enumerate(children) if label not in PUNCTUATION] or range(len(children))
     chosen = children[real[head_child(constituent.label, tuple(children[i][0] for i in real))]][1]
@@ -132,12 +132,12 @@ def _join(constituent: _Constituent, heads: list[int]) -> int:
     return chosen
 
 
-@lru_cache(maxsize=10_000)  # few of them make up most sentences
+@lru_cache(maxsize=10_000)  # a few productions make up most sentences
 def head_child(label: str, children: tuple[str, ...]) -> int:
-    """Which of the children, given by their labels and without punctuation, is the head."""
-    found = _noun_phrase_head(children) if label in NOUN_PHRASES else _ruled_head(RULES.get(label, _left("")), children)
-    # Of things joined by a conjunction, the one before it is the head.
-    return found - 2 if found >= 2 and children[found - 1] == "CC" else found
+    """The index of the head among the children, which are given by their labels, without punctuation."""
+    head = _noun_phrase_head(children) if label in NOUN_PHRASES else _ruled_head(RULES.get(label, _left("")), children)
+    # In a coordination, the conjunct before the conjunction is the head.
+    return head - 2 if head >= 2 and children[head - 1] == "CC" else head
 
 
 def _ruled_head(rule: _Rule, children: Sequence[str]) -> int:
@@ -158,5 +158,5 @@ def _noun_phrase_head(children: Sequence[str]) -> int:
 
 
 def _plain_label(label: str) -> str:
-    """A label without functions and indices: NP of NP-SBJ-1, PRT of PRT|ADVP."""
+    """A label without functions and indices: NP for NP-SBJ-1, PRT for PRT|ADVP."""
     return label if label.startswith("-") else re.split("[-=|]", label)[0] or label

@@ -1,8 +1,9 @@
-"""Documents in a small artificial language whose trees are known: only endings and references show them.
+"""Generated documents in a small artificial language with known trees, which only endings and references show.
 
-The grammar is in docs/hidden-trees.md. Which properties a document names is drawn without a look at the label, which
-decides only who has which and who answers whom: so, by construction, a bag of words says nothing about it. In the task
-agreement, the label is the same where everything is turned into its opposite, so that it says next to nothing.
+The grammar is in docs/hidden-trees.md. The properties in a document are drawn independently of its label. The label
+decides only who has which property, and which sentence answers which. So by construction, a bag of words tells nothing
+about the label. In the task agreement, the label does not change if every word is replaced by its opposite, so a bag
+of words tells almost nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,14 +32,14 @@ Range = tuple[int, int]
 
 
 class HiddenTrees(Settings):
-    """How long, how deep and how hard the documents are, and how many."""
+    """The settings of a generated corpus: its size, and the length, depth and difficulty of its documents."""
 
     train: int = Field(6000, ge=1, description="documents to train on")
     dev: int = Field(1000, ge=0, description="documents for development")
     test: int = Field(1000, ge=0, description="documents to test on")
     classes: int = Field(2, ge=2, le=20, description="labels, one for each property")
     task: Literal["root", "answered", "chain", "agreement"] = Field("root", description="what the label depends on")
-    sentence_votes: int = Field(1, ge=1, le=1000, description="what an arc between sentences counts, in agreement")
+    sentence_votes: int = Field(1, ge=1, le=1000, description="weight of an arc between sentences, in agreement")
     sentences: Range = Field((5, 7), description="sentences of a document, least and most")
     sentence_depth: int = Field(4, ge=2, description="largest height of a sentence tree")
     clauses: int = Field(1, ge=1, le=2, description="clauses of a sentence: 2 adds a subordinate one")
@@ -46,10 +47,10 @@ class HiddenTrees(Settings):
     depth: int = Field(3, ge=3, le=8, description="height of a clause: from 4 on, adjectives are modified")
     passive: Share = Field(0.0, description="share of the clauses in the passive, where the object is the agent")
     genders: int = Field(10, ge=2, le=len(GENDERS), description="genders of nouns")
-    stems: int = Field(4, ge=1, le=500, description="stems of each meaning: the size of the vocabulary")
-    topics: int = Field(8, ge=2, le=1000, description="verbs a sentence can be known by")
-    crossing: Share = Field(0.5, description="share of the orders that are free; the others have no crossing arcs")
-    seed: int = Field(0, ge=0, description="same seed, same corpus")
+    stems: int = Field(4, ge=1, le=500, description="stems of each meaning; sets the size of the vocabulary")
+    topics: int = Field(8, ge=2, le=1000, description="verbs that identify a sentence")
+    crossing: Share = Field(0.5, description="share of free word orders; the others have no crossing arcs")
+    seed: int = Field(0, ge=0, description="seed of the corpus")
 
     @field_validator("sentences", "adjectives")
     @classmethod
@@ -90,7 +91,7 @@ class HiddenTrees(Settings):
 
 
 class HiddenTreesReader(Reader):
-    """Generated documents."""
+    """A generated corpus."""
 
     about: ClassVar[str] = "no files: documents in an artificial language whose trees are known are generated"
     generated: ClassVar[bool] = True
@@ -113,16 +114,16 @@ class HiddenTreesReader(Reader):
 
 
 def generate(spec: HiddenTrees) -> Iterator[Split]:
-    """The documents with their splits, labels and gold trees; no two have the same text.
+    """The documents with their splits, labels and gold trees. No two documents have the same text.
 
-    Each split has its own random stream, so the test set stays the same when the training set grows.
+    Each split has its own random generator, so the test set does not change when the training set grows.
     """
     lexicon, seen = Lexicon(spec), set[bytes]()
     for split, wanted in (("test", spec.test), ("dev", spec.dev), ("train", spec.train)):
         rng = Random(f"{spec.seed} {split}")
         labels: list[int] = []
         for number in range(1, wanted + 1):
-            labels = labels or rng.sample(range(spec.classes), spec.classes)  # each class once, in turn
+            labels = labels or rng.sample(range(spec.classes), spec.classes)  # each class once, in random order
             label, where = labels.pop(), f"hidden-trees, {split} {number}"
             for _ in range(20):
                 text, heads, sentence_heads = _document(spec, lexicon, label, rng)
@@ -148,21 +149,21 @@ class _Sentence(NamedTuple):
     words: list[str]
     heads: list[int]
     votes: int
-    """How many of its arcs agree, less those that do not."""
+    """The number of arcs that agree, minus the number of arcs that do not."""
     subject: int | None
     """The meaning of its subject."""
 
 
 def _document(spec: HiddenTrees, lexicon: "Lexicon", label: int, rng: Random) -> _Document:
     size, nouns = rng.randint(*spec.sentences), 2 * spec.clauses
-    # All properties are as frequent as can be, and the label has no say in which are left over.
+    # All properties are equally frequent, up to a remainder that does not depend on the label.
     cycle = rng.sample(range(spec.classes), spec.classes)
-    properties = [cycle[i % spec.classes] for i in range(size * nouns)]  # first those of the first sentence
+    properties = [cycle[i % spec.classes] for i in range(size * nouns)]  # in the order of the sentences
     topics = rng.sample(range(spec.topics), size)
     while True:
         heads, asking = _sentence_tree(size, spec.sentence_depth, rng), ROOT
         if spec.task == "agreement":
-            properties = rng.choices(range(spec.classes), k=size * nouns)  # one noun's says nothing of another's
+            properties = rng.choices(range(spec.classes), k=size * nouns)  # independent
             said = _sentences(spec, lexicon, heads, topics, properties, asking, rng)
             if _votes(heads, said, spec.sentence_votes) * (1, -1)[label] > 0:
                 break
@@ -187,16 +188,16 @@ def _sentences(
     asking: int,
     rng: Random,
 ) -> list[_Sentence]:
-    nouns, found = 2 * spec.clauses, []
+    nouns, sentences = 2 * spec.clauses, []
     for i, head in enumerate(heads):
         answered = None if head == ROOT else topics[head]
         said = properties[nouns * i : nouns * (i + 1)]
-        found.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
-    return found
+        sentences.append(_sentence(spec, lexicon, said, topics[i], answered, i == asking, rng))
+    return sentences
 
 
 def _decided(spec: HiddenTrees, heads: list[int], asking: int, properties: list[int]) -> int:
-    """The label, by the properties of some of the agents."""
+    """The label that the properties of the sentences' agents give."""
     if spec.task == "root":
         return properties[0]
     if spec.task == "answered":
@@ -208,20 +209,20 @@ def _decided(spec: HiddenTrees, heads: list[int], asking: int, properties: list[
 
 
 def _votes(heads: list[int], sentences: list[_Sentence], sentence_votes: int) -> int:
-    """How many arcs agree, of words and of sentences (each of which counts so often), less those that do not."""
+    """The number of arcs that agree, minus the others. An arc between sentences counts `sentence_votes` times."""
     arcs = [(sentences[head].subject, sentences[i].subject) for i, head in enumerate(heads) if head != ROOT]
     return sum(sentence.votes for sentence in sentences) + sentence_votes * sum(_vote(*arc) for arc in arcs)
 
 
 def _vote(head: int | None, dependent: int | None) -> int:
-    """Of an arc: its ends agree if both are even or both odd; 0 if one of them has no meaning."""
+    """1 if the ends of an arc agree (both even or both odd), -1 if not, 0 if one of them has no meaning."""
     if head is None or dependent is None:
         return 0
     return 1 if (head - dependent) % 2 == 0 else -1
 
 
 def _sentence_tree(size: int, height: int, rng: Random) -> list[int]:
-    """Heads of a random tree in which each sentence comes after the one that it answers."""
+    """The heads of a random tree in which each sentence comes after the one that it answers."""
     heads, depths = [ROOT], [1]
     for _ in range(1, size):
         head = rng.choice([i for i, depth in enumerate(depths) if depth < height])
@@ -239,9 +240,9 @@ def _sentence(
     asks: bool,
     rng: Random,
 ) -> _Sentence:
-    """Words in a random order with their heads; the properties are those of agent and patient of each clause."""
+    """A sentence in random word order, given the properties of the agent and the patient of each clause."""
     built = _Words(rng)
-    built.add(lexicon.topics[topic], ROOT, topic)  # so far, the verb has no ending
+    built.add(lexicon.topics[topic], ROOT, topic)  # the verb; its ending is added below
     built.add(REFERENCE if answered is None else lexicon.references[answered], 0, answered)
     genders = iter(rng.sample(GENDERS[: spec.genders], len(properties)))
     for clause, mark in enumerate(("", SUBORDINATE)[: spec.clauses]):
@@ -269,7 +270,7 @@ def _sentence(
 
 
 class _Words:
-    """The words of a sentence as they are added, each with its head and its number among those of its kind."""
+    """The words of an unfinished sentence, each with its head and its meaning."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -278,25 +279,28 @@ class _Words:
         self.meanings: list[int | None] = []
 
     def add(self, word: str, head: int, meaning: int | None) -> int:
-        """Where it is."""
+        """Add a word. Returns its position."""
         self.words.append(word)
         self.heads.append(head)
         self.meanings.append(meaning)
         return len(self.words) - 1
 
     def draw(self, stems: list[str], ending: str, head: int, meaning: int | None = None) -> int:
-        """The same, of one of some stems; unless told, its meaning is its number among these."""
+        """Add a word with a random stem (default meaning: the index of the stem). Returns its position."""
         stem = self.rng.choice(stems)
         return self.add(stem + ending, head, stems.index(stem) if meaning is None else meaning)
 
 
 def _order(heads: Sequence[int], crossing: float, rng: Random) -> list[int]:
-    """A random order: any at all at the rate of crossing, else any in which no arcs cross. Heads come first."""
+    """A random order of the nodes: with probability `crossing` any order, else one in which no arcs cross.
+
+    In `heads`, each node must come after its head.
+    """
     nodes = list(range(len(heads)))
     if rng.random() < crossing:
         rng.shuffle(nodes)
         return nodes
-    parts = [[[node]] for node in nodes]  # of each node: itself and the whole branches of its dependents
+    parts = [[[node]] for node in nodes]  # for each node: itself and the subtrees of its dependents
     for node in reversed(nodes):
         rng.shuffle(parts[node])
         branch = [below for part in parts[node] for below in part]
@@ -313,7 +317,7 @@ def _reordered(heads: Sequence[int], order: Sequence[int]) -> list[int]:
 
 
 class Lexicon:
-    """The stems of the language. All have five letters, so that the rest of a word is its ending."""
+    """The stems of the language. All have five letters; the rest of a word is its ending."""
 
     def __init__(self, spec: HiddenTrees) -> None:
         stems, some = _stems(), spec.stems
@@ -326,7 +330,7 @@ class Lexicon:
         self.modifiers = [list(islice(stems, some)) for _ in range(2)]  # those that affirm, those that negate
 
     def forms(self) -> Iterator[str]:
-        """Every word that a document may hold."""
+        """All words that can occur in a document."""
         spec = self.spec
         voices = [voice for voice, used in ((ACTIVE, spec.passive < 1), (PASSIVE, spec.passive > 0)) if used]
         marks, genders = ("", SUBORDINATE)[: spec.clauses], GENDERS[: spec.genders]
@@ -346,10 +350,10 @@ class Lexicon:
 
 
 def _stems() -> Iterator[str]:
-    """Different stems (consonant, vowel, consonant, vowel, consonant) without end in sight: 43,200."""
+    """The 43,200 stems of the form consonant, vowel, consonant, vowel, consonant, in a mixed order."""
     consonants, vowels = "bdgklmnprstv", "aeiou"
     for number in count(1):
-        rest, stem = number * 12347 % 43200, ""  # no common factor: neighbours look different, none comes twice
+        rest, stem = number * 12347 % 43200, ""  # coprime: neighbours look different, and no stem comes twice
         for letters in (consonants, vowels, consonants, vowels, consonants):
             rest, letter = divmod(rest, len(letters))
             stem += letters[letter]

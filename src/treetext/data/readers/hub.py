@@ -18,7 +18,7 @@ class Hub(ColumnReader):
 
     about: ClassVar[str] = "the name of a data set on the Hugging Face hub; downloads it"
     format: Literal["hub"] = "hub"
-    subset: Name | None = Field(None, description="the part of a data set of the hub, where it has several")
+    subset: Name | None = Field(None, description="the subset of the data set, if it has several")
 
     def examples(self, labels: bool, notes: list[str]) -> Iterator[Split]:
         """The rows of all splits."""
@@ -32,7 +32,7 @@ class Hub(ColumnReader):
 
     @classmethod
     def hashed(cls) -> list[str]:
-        """On the hub, also the names of the splits."""
+        """Also the names of the splits on the hub."""
         return [*cls.options(), "train", "dev", "test"]
 
     def _splits(self, notes: list[str]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Hub(ColumnReader):
 def hub_splits(name: str, subset: str | None, named: dict[str, str], notes: list[str]) -> dict[str, Any]:
     """The `datasets.Dataset` of each split of a data set of the hub, or of a local directory like one.
 
-    `named` gives the hub's name for a split where it is not the usual one. This may download.
+    `named` has the hub's names of the splits, if they are not the usual ones. May download the data.
     """
     with needs("hub"):
         import datasets
@@ -76,7 +76,7 @@ def hub_splits(name: str, subset: str | None, named: dict[str, str], notes: list
 
 
 def read_hub(name: str, rows: Any, columns: Columns) -> Iterator[Example]:
-    """The rows of a split of the hub; a class is called by its name, and -1 is the hub's way to give no label."""
+    """The rows of a split of the hub. A class index becomes its name; -1 means that there is no label."""
     where = f"{name}, {rows.split}"
     columns.check(where, rows.column_names)
     feature = rows.features[columns.label] if columns.label else None

@@ -1,4 +1,4 @@
-"""Readers of the data sets of the paper, and of similar ones, as their publishers packed them."""
+"""Readers of published data sets: those of the paper, and similar ones, in their original files."""
 
 import re
 from abc import abstractmethod
@@ -19,7 +19,7 @@ class ArchiveReader(Reader):
     """A data set of many files, in a directory or in an archive."""
 
     wanted: ClassVar[re.Pattern[str]]
-    """What the path of each of its files looks like; other files are not its own."""
+    """The pattern of the paths of its files. Other files are ignored."""
     expected: ClassVar[str]
 
     def examples(self, labels: bool, notes: list[str]) -> Iterator[Split]:  # noqa: ARG002 (they are in file names)
@@ -53,7 +53,7 @@ class Convote(ArchiveReader):
     format: Literal["convote"] = "convote"
 
     def read_files(self, files: Sequence[Path], notes: list[str]) -> Iterator[Split]:
-        """Debates: what one speaker said on one bill is one document, its segments in the order of the pages."""
+        """Debates. All segments of one speaker on one bill are one document, in the order of the pages."""
         splits = {"training": "train", "development": "dev", "test": "test"}
         speeches: dict[tuple[str, str, str], list[tuple[str, str, str, str]]] = {}
         for match, where, stream in members(files, self.wanted):
@@ -74,7 +74,7 @@ class Convote(ArchiveReader):
             votes, where = {vote for _, vote, _, _ in segments}, segments[0][2]
             if len(votes) > 1:
                 raise BadInput(f"{where}: its speaker votes both Y and N on one bill; expected one vote")
-            # Published in words, with two spaces between sentences.
+            # The texts are tokenised, with two spaces between sentences.
             sentences = [sentence.split() for *_, text in segments for sentence in re.split(r"\s{2,}|\n", text)]
             yield split, Example([words for words in sentences if words], votes.pop(), where)
 
@@ -88,7 +88,7 @@ class AclImdb(ArchiveReader):
     format: Literal["aclimdb"] = "aclimdb"
 
     def read_files(self, files: Sequence[Path], notes: list[str]) -> Iterator[Split]:
-        """Film reviews, labelled with their ratings, 1 to 4 and 7 to 10; those without a rating are left out."""
+        """Film reviews, labelled with their ratings: 1 to 4 and 7 to 10. Reviews without a rating are left out."""
         unrated = reviews = 0
         for match, where, stream in members(files, self.wanted):
             split, folder, name = match.groups()
@@ -99,7 +99,7 @@ class AclImdb(ArchiveReader):
             if folder == "unsup":
                 unrated += 1
             else:
-                # The one piece of markup in these texts.
+                # Line breaks are the only markup in these texts.
                 yield split, Example(re.sub(r"<br\s*/?>", "\n", whole(stream, where)), parts[1], where)
         if not reviews:
             raise BadInput(f"{files[0]}: expected {self.expected}")
@@ -118,7 +118,7 @@ class Csfd(ArchiveReader):
     format: Literal["csfd"] = "csfd"
 
     def read_files(self, files: Sequence[Path], notes: list[str]) -> Iterator[Split]:
-        """Czech film reviews, a line each: in a file a rating, after that rating, or in a file a class."""
+        """Czech film reviews, one per line, with a file per rating or per class. A rating also starts each line."""
         filled = False
         for match, name, stream in members(files, self.wanted):
             label = match[1]
@@ -147,7 +147,7 @@ class Snli(FileReader):
 
     @property
     def columns(self) -> tuple[str, str]:
-        """Those of the sentences."""
+        """The columns of the sentences."""
         return ("sentence1", "sentence2")
 
     def read_file(self, file: Path, labels: bool, notes: list[str]) -> Iterator[Example]:
@@ -156,14 +156,14 @@ class Snli(FileReader):
 
 
 class SnliParses(Snli):
-    """The same pairs in the words of the parses that come with them."""
+    """The same pairs, with the words and transitions of their binary parses."""
 
     about: ClassVar[str] = "the same files as snli: words and binary parses from sentence1_binary_parse and sentence2_…"
     format: Literal["snli-parses"] = "snli-parses"
 
     @property
     def columns(self) -> tuple[str, str]:
-        """Those of the parses."""
+        """The columns of the parses."""
         return ("sentence1_binary_parse", "sentence2_binary_parse")
 
     def read_file(self, file: Path, labels: bool, notes: list[str]) -> Iterator[Example]:
@@ -172,14 +172,14 @@ class SnliParses(Snli):
 
 
 class Tang(FileReader):
-    """Reviews as Tang et al. (2015) published them: user, product, rating and the sentences, in words already."""
+    """Reviews as published by Tang et al. (2015): user, product, rating and tokenised sentences."""
 
     about: ClassVar[str] = "Yelp or IMDB of Tang et al. (2015): a file, or a directory of train, dev and test *.ss"
     ending: ClassVar[str] = ".ss"
     format: Literal["ss"] = "ss"
 
     def read_file(self, file: Path, labels: bool, notes: list[str]) -> Iterator[Example]:  # noqa: ARG002
-        """Reviews as Tang et al. (2015) published them: user, product, rating and the sentences, in words already."""
+        """The reviews of a file."""
         with opened(file) as stream:
             for where, line in filled_lines(stream, file, notes):
                 fields = line.split("\t\t")
@@ -190,7 +190,7 @@ class Tang(FileReader):
 
 
 class LiuLapata(FileReader):
-    """Documents in the format of the paper's own code: label<split1>sentence<split2>sentence, in words already."""
+    """Documents in the format of the paper's code: label<split1>sentence<split2>sentence, tokenised."""
 
     about: ClassVar[str] = (
         "label<split1>sentence<split2>sentence, a document a line; a file, or a directory of such files"
@@ -199,7 +199,7 @@ class LiuLapata(FileReader):
     format: Literal["split"] = "split"
 
     def read_file(self, file: Path, labels: bool, notes: list[str]) -> Iterator[Example]:  # noqa: ARG002
-        """Documents in the format of the paper's own code: label<split1>sentence<split2>sentence, in words already."""
+        """The documents of a file."""
         with opened(file) as stream:
             for where, line in filled_lines(stream, file, notes):
                 fields = line.split("<split1>")
@@ -209,7 +209,7 @@ class LiuLapata(FileReader):
 
 
 def read_snli(path: Path, columns: Columns, notes: list[str]) -> Iterator[Example]:
-    """Sentence pairs; without the pairs that have no gold label ("-"), where labels are wanted."""
+    """The sentence pairs of a file. If labels are read, pairs without a gold label ("-") are left out."""
     undecided = 0
     for example in read_jsonl(path, columns, notes):
         if example.label == "-":
@@ -221,14 +221,14 @@ def read_snli(path: Path, columns: Columns, notes: list[str]) -> Iterator[Exampl
 
 
 def _parsed(example: Example) -> Example:
-    """The same pair with words and transitions in the place of parses such as ``( ( A dog ) sleeps )``."""
+    """The same pair, with words and transitions instead of parses such as ``( ( A dog ) sleeps )``."""
     words, parses = list[list[str]](), list[list[int]]()
     for parse in example.text:
         if not isinstance(parse, str):
             raise BadInput(f"{example.where}: expected binary parses as strings")
         tokens = [token for token in re.findall(r"[^ \t\r\n]+", parse) if token != "("]  # a word may hold other spaces
         words.append([token for token in tokens if token != ")"])
-        if tokens:  # what has no word is no sentence
+        if tokens:  # a sentence without words is dropped
             parses.append([REDUCE if token == ")" else SHIFT for token in tokens])
     return example._replace(text=words, parses=parses)
 

@@ -1,4 +1,4 @@
-"""The user's own tables: columns for the text, maybe a second one, and the label."""
+"""Tables: CSV, TSV, JSON Lines and Parquet, with columns for the text (for pairs, two) and the label."""
 
 import csv
 import json
@@ -16,11 +16,11 @@ from treetext.data.readers.files import filled_lines, lines, opened
 from treetext.data.tasks import DOCUMENTS, PAIRS, Task
 
 LONGEST = 1 << 27
-"""Characters of a CSV field: enough for any document, but not for the rest of a large file after an unclosed quote."""
+"""Most characters of a CSV field: enough for any document, too few for a large file after an unclosed quote."""
 
 
 class ColumnReader(Reader):
-    """A format with named columns; a column for the other sentence makes it one of pairs."""
+    """A format with named columns. With a column for a second sentence, its rows are pairs."""
 
     text: str = Field("text", description="the column of the text")
     second: str | None = Field(None, description="the column of the other sentence, for pairs")
@@ -28,12 +28,12 @@ class ColumnReader(Reader):
 
     @property
     def task(self) -> Task:
-        """Pairs, where there is a column for the other sentence."""
+        """Pairs if there is a column for the second sentence, else documents."""
         return DOCUMENTS if self.second is None else PAIRS
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of the text."""
+        """The columns of the text."""
         return (self.text,) if self.second is None else (self.text, self.second)
 
     def wanted(self, labels: bool) -> "Columns":
@@ -42,7 +42,7 @@ class ColumnReader(Reader):
 
 
 class TableReader(ColumnReader, FileReader):
-    """A table in a file, or a table in a file for each split."""
+    """A table in one file, or in one file per split."""
 
     def read_file(self, file: Path, labels: bool, notes: list[str]) -> Iterator[Example]:
         """The rows of a file."""
@@ -50,7 +50,7 @@ class TableReader(ColumnReader, FileReader):
 
     @abstractmethod
     def read_rows(self, file: Path, columns: "Columns", notes: list[str]) -> Iterator[Example]:
-        """The rows of a file, of which only these columns are looked at."""
+        """The rows of a file. Only these columns are read."""
 
 
 class Csv(TableReader):
@@ -66,7 +66,7 @@ class Csv(TableReader):
     quoting: bool = Field(True, description="whether a CSV or TSV file has fields in double quotes")
 
     def read_rows(self, file: Path, columns: "Columns", notes: list[str]) -> Iterator[Example]:
-        """The rows, numbered as in spreadsheets."""
+        """The rows of a file, numbered as in spreadsheets."""
         return read_csv(file, columns, self.delimiter or self.separator, self.quoting, notes)
 
 
@@ -89,7 +89,7 @@ class JsonLines(TableReader):
     format: Literal["jsonl"] = "jsonl"
 
     def read_rows(self, file: Path, columns: "Columns", notes: list[str]) -> Iterator[Example]:
-        """An object a line."""
+        """The objects of a file."""
         return read_jsonl(file, columns, notes)
 
 
@@ -101,7 +101,7 @@ class Parquet(TableReader):
     format: Literal["parquet"] = "parquet"
 
     def read_rows(self, file: Path, columns: "Columns", notes: list[str]) -> Iterator[Example]:  # noqa: ARG002
-        """The rows, a batch at a time."""
+        """The rows of a file."""
         return read_parquet(file, columns)
 
 
@@ -114,11 +114,11 @@ class Columns(NamedTuple):
 
     @property
     def wanted(self) -> list[str]:
-        """Those that there must be, each once."""
+        """The columns that must exist, each once."""
         return list(dict.fromkeys(name for name in self if name is not None))
 
     def check(self, where: object, there: Sequence[str]) -> None:
-        """Refuse a table without one of them, or with one of them twice."""
+        """Raise `BadInput` if one of the columns is missing or occurs twice. `there` has the columns of the table."""
         for name in self.wanted:
             if there.count(name) != 1:
                 listed = ", ".join(map(repr, there[:30])) + ", …" * (len(there) > 30)
@@ -127,8 +127,8 @@ class Columns(NamedTuple):
 
 
 def read_csv(path: Path, columns: Columns, delimiter: str, quoting: bool, notes: list[str]) -> Iterator[Example]:
-    """The rows of a CSV or TSV file with a header. They are numbered as spreadsheets do: the header is row 1."""
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # of the whole process; 128 KiB by default
+    """The rows of a CSV or TSV file with a header, numbered as in spreadsheets: the header is row 1."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # for the whole process; the default is 128 KiB
     mode: Literal[0, 3] = csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE
     with opened(path) as stream:
         rows = csv.reader((line for _, line in lines(stream, path)), delimiter=delimiter, strict=True, quoting=mode)
@@ -158,7 +158,7 @@ def read_csv(path: Path, columns: Columns, delimiter: str, quoting: bool, notes:
 
 
 def read_jsonl(path: Path, columns: Columns, notes: list[str]) -> Iterator[Example]:
-    """A JSON object a line. A text may be a string, a list of sentences or a list of lists of words."""
+    """The objects of a JSON Lines file. A text may be a string, a list of sentences or a list of lists of words."""
     with opened(path) as stream:
         for where, line in filled_lines(stream, path, notes):
             try:
@@ -175,7 +175,7 @@ def read_jsonl(path: Path, columns: Columns, notes: list[str]) -> Iterator[Examp
 
 
 def read_parquet(path: Path, columns: Columns) -> Iterator[Example]:
-    """The rows of a Parquet file, a batch at a time."""
+    """The rows of a Parquet file, read in batches."""
     import pyarrow
     import pyarrow.parquet
 
@@ -222,9 +222,9 @@ def _pair(first: Any, second: Any, columns: Columns, where: str) -> list[str] | 
 
 
 def _label(value: Any, column: str, where: str) -> str | None:
-    """A label as a string: without white space around it, and a whole number without a decimal point.
+    """A label as a string, without white space around it; a whole number has no decimal point.
 
-    Nothing, an empty string and NaN (which a missing number becomes in a table) are no label.
+    None, an empty string and NaN (a missing number in a table) mean that there is no label.
     """
     if isinstance(value, str):
         stripped = value.strip()
@@ -245,7 +245,7 @@ def _is_list_of_strings(value: Any) -> bool:
 
 
 def _check_characters(values: list[Any], where: str) -> None:
-    """Escapes in JSON can spell half a surrogate pair, which is no character and cannot be saved."""
+    """Refuse half a surrogate pair: JSON can escape one, but it is not a character and cannot be saved."""
     text = json.dumps(values, ensure_ascii=False)
     try:
         text.encode()

@@ -1,4 +1,4 @@
-"""Treebanks: documents with trees by annotators or parsers. A format is a class in any file of this folder."""
+"""Treebanks: documents with trees by annotators or parsers. A format is a class in any module of this package."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -17,18 +17,18 @@ from treetext.data.registry import subclasses
 
 
 class Treebank(NamedTuple):
-    """Documents with trees to compare with."""
+    """Documents with reference trees."""
 
     name: str
-    """As in ``en_ewt-ud-test.conllu``."""
+    """The names of its files, such as ``en_ewt-ud-test.conllu``."""
     format: str
     documents: list[AnnotatedDocument]
     notes: list[str]
-    """What was left out of it, and why."""
+    """Remarks on data that were left out."""
 
     @property
     def has_documents(self) -> bool:
-        """Whether there are trees over sentences."""
+        """Whether all documents have trees over sentences."""
         return all(document.tree for document in self.documents)
 
 
@@ -37,23 +37,23 @@ class TreebankReader(ABC):
 
     format: ClassVar[str]
     about: ClassVar[str]
-    """What the format expects, in a line."""
+    """The files that the format expects, in one line."""
     archived: ClassVar[bool] = False
-    """Whether it may come in an archive."""
+    """Whether it can be read from an archive."""
 
     @abstractmethod
     def matches(self, files: list[str]) -> bool:
-        """Whether a treebank of these files, named relative to its directory, seems to be of this format."""
+        """Whether files with these paths, relative to the treebank's directory, look like this format."""
 
     @abstractmethod
     def read(self, place: Path, split: str) -> Treebank:
-        """A treebank."""
+        """Read a treebank."""
 
 
 def read_treebank(path: str | Path, format: str | None = None, split: str = "test") -> Treebank:  # noqa: A002
-    """A treebank, gzipped or not (default format: that of its files).
+    """Read a treebank, gzipped or not (default format: detected from its files).
 
-    Of a directory whose files are called train, dev and test, one `split` is read. GUM is read whole.
+    If a directory has files for train, dev and test, only those of one `split` are read. GUM is read whole.
     """
     formats = treebank_formats()
     if format not in (None, *formats):
@@ -79,7 +79,7 @@ class SplitTreebank(TreebankReader):
         """The documents of a file."""
 
     def matches(self, files: list[str]) -> bool:
-        """Whether a file at the top has the ending."""
+        """Whether a file directly in the directory has the ending."""
         return any("/" not in file and file.removesuffix(".gz").endswith(self.ending) for file in files)
 
     def read(self, place: Path, split: str) -> Treebank:
@@ -95,7 +95,7 @@ class SplitTreebank(TreebankReader):
 
 
 class Conllu(SplitTreebank):
-    """Trees of words, as in the columns ID, FORM and HEAD."""
+    """Word trees, from the columns ID, FORM and HEAD."""
 
     format, ending = "conllu", ".conllu"
     about = "Universal Dependencies: a file, or a directory of train, dev and test files, *.conllu; trees of words"
@@ -107,19 +107,19 @@ class Conllu(SplitTreebank):
 
 
 class SnliTreebank(SplitTreebank):
-    """Trees of words, from the parses in brackets that come with the pairs.
+    """Word trees, converted from the constituency parses that come with the pairs.
 
     The head of each constituent is one of its children, by the rules of Collins (1999, *Head-Driven Statistical Models
     for Natural Language Parsing*, appendix A), after Magerman (1995); all other children depend on it. So an auxiliary
-    is the head of its verb, a preposition that of its noun, and the first of two things that of the second. Punctuation
-    is no head where there is anything else. Pairs without a gold label are left out, as in the paper.
+    is the head of its verb, a preposition the head of its noun, and the first conjunct the head of the second.
+    Punctuation is a head only if there is nothing else. Pairs without a gold label are left out, as in the paper.
     """
 
     format, ending = "snli", ".jsonl"
     about = "the parses in the files of SNLI, made dependencies by head rules; trees of words"
 
     def read_file(self, file: Path, notes: list[str]) -> list[AnnotatedDocument]:
-        """The pairs that have a gold label; those of one premise, which has the same tree in all, are a document."""
+        """The pairs that have a gold label. All pairs of one premise, which has one tree, are a document."""
         documents = dict[str, AnnotatedDocument]()
         for example in read_snli(file, Columns("sentence1_parse", "sentence2_parse", "gold_label"), notes):
             name = example.where.rpartition(" ")[2]
@@ -134,8 +134,8 @@ def _matching(place: Path) -> TreebankReader:
     """The format of a file, or of a directory by its files."""
     if place.is_dir():
         with reading(place):
-            found = [file for pattern in ("*", "*/*", "*/*/*") for file in place.glob(pattern)]
-        files = [file.relative_to(place).as_posix() for file in found]
+            paths = [path for pattern in ("*", "*/*", "*/*/*") for path in place.glob(pattern)]
+        files = [path.relative_to(place).as_posix() for path in paths]
     else:
         files = [place.name]
     formats = sorted(treebank_formats().values(), key=lambda each: isinstance(each, SplitTreebank))
@@ -158,4 +158,4 @@ def _sentences(parses: str | list[str] | list[list[str]], name: str, where: str)
         yield AnnotatedSentence(f"{name}-{side}", list(words), tree, [tag in PUNCTUATION for tag in tags])
 
 
-_dependencies = lru_cache(maxsize=100)(dependencies)  # each premise comes three times, soon after each other
+_dependencies = lru_cache(maxsize=100)(dependencies)  # each premise occurs three times, in nearby pairs
