@@ -1,4 +1,4 @@
-"""The figures of the documentation, as SVG: ``python docs/figures.py`` draws them anew into ``docs/figures``."""
+"""Draws the figures of the documentation as SVG into ``docs/figures``: ``python docs/figures.py``."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ ROOTS = [0.0, 2.0, 0.0]
 
 
 def main() -> None:
-    """Draw all."""
+    """Draw all figures."""
     FIGURES.mkdir(exist_ok=True)
     for name, draw in DRAWINGS.items():
         (FIGURES / f"{name}.svg").write_text(draw().svg(), encoding="utf-8")
@@ -32,7 +32,7 @@ class Drawing:
         self.width, self.height, self.title, self.parts = width, height, title, list[str]()
 
     def text(self, x: float, y: float, words: str, *, size: float = 14, anchor: str = "middle", **style: str) -> None:
-        """A line of text; what stands between asterisks is italic, and ``_`` lowers the next character."""
+        """A line of text; text between asterisks is italic."""
         runs = "".join(
             f'<tspan font-style="italic">{escape(run)}</tspan>' if i % 2 else escape(run)
             for i, run in enumerate(words.split("*"))

@@ -1,4 +1,4 @@
-"""What mkdocs does on the way: formulas become MathML, so that no script is loaded; help texts of the command."""
+"""Hooks of mkdocs: formulas become MathML, so that pages load no script; help texts of the command."""
 
 import html
 import re
@@ -14,13 +14,13 @@ COMMANDS = "<!-- commands -->"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """The help texts, where a page asks for them; and a name for blocks with prompts, by which these stand out."""
+    """Insert the help texts where a page asks for them, and mark blocks with prompts as ``pycon``."""
     markdown = markdown.replace("```python\n>>>", "```pycon\n>>>")
     return markdown.replace(COMMANDS, commands()) if COMMANDS in markdown else markdown
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """MathML, which browsers set by themselves, in the place of TeX."""
+    """Replace TeX by MathML, which browsers render without a script."""
     return FORMULA.sub(_formula, content)
 
 
@@ -33,7 +33,7 @@ def _formula(found: re.Match[str]) -> str:
 
 
 def commands() -> str:
-    """A section for each command: what ``--help`` prints."""
+    """A section for each command with the output of ``--help``."""
     from treetext.cli import app
 
     main: Any = typer.main.get_command(app)
@@ -45,9 +45,9 @@ def commands() -> str:
 
 
 class Doctests(griffe.Extension):
-    """Examples in docstrings become blocks of code: Markdown would take ``>>>`` for a quotation."""
+    """Turns examples in docstrings into blocks of code: Markdown would read ``>>>`` as a quotation."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Change the docstring of anything."""
+        """Change the docstring of an object."""
         if obj.docstring:
             obj.docstring.value = DOCTEST.sub(lambda m: f"```pycon\n{m[0].rstrip()}\n```\n\n", obj.docstring.value)

@@ -1,6 +1,6 @@
-"""Pictures of texts of our own, as the models that ship parse them: ``python docs/pictures.py`` draws them anew.
+"""Draws how the models that ship parse texts that we wrote: ``python docs/pictures.py``.
 
-Writes into docs/pictures. All texts were written for this purpose, before any of the models had read them.
+Writes into docs/pictures. We wrote all texts for this purpose, before any of the models had read them.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ DOCUMENTS = {
 
 
 def main() -> None:
-    """Draw all."""
+    """Draw all pictures."""
     PLACE.mkdir(exist_ok=True)
     for name, picture in pictures().items():
         (PLACE / f"{name}.svg").write_text(picture, encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Takes the screenshots of the page that `treetext serve` shows, with the Debates model that ships.
+"""Takes the screenshots of the page of `treetext serve`, with the Debates model that ships.
 
     python docs/screenshots.py
 
-needs Chromium and playwright. Writes into docs/screenshots.
+It needs Chromium and playwright, and writes into docs/screenshots.
 """
 
 import re

@@ -2,16 +2,17 @@
 
 The blocks of a page run in their order, in an empty directory:
 
-- Blocks with a title are files of that name, written there before anything runs.
-- Python blocks run as they are, with the names of those before; where they have ``>>>``, as doctests.
-- Console blocks are lines of ``$ treetext …`` or ``$ python -m studies …``, which run in this process, each to the
-  end and with the real data and models of the page; ``echo`` or ``printf`` before it and ``> file`` after it do what a
-  shell would. Where output is shown, it is compared. ``make`` and ``pip`` do not run here: `make test` has just done
-  what they do.
-- ``treetext serve`` runs in a process of its own until the end of the page, at a port that is free, which then takes
-  the place of 8000; ``curl``, where there is one, must succeed.
-- Trainings are made small: that is all that is changed. A page that goes on from the model of the first page finds it.
-- Text blocks, without a title, are for human eyes.
+- Blocks with a title are files of that name. The test writes them before anything runs.
+- Python blocks run as they are, with the names of the blocks before; blocks with ``>>>`` run as doctests.
+- Console blocks are lines of ``$ treetext …`` or ``$ python -m studies …``. They run in this process, to the end and
+  with the data and models of the page. ``echo`` or ``printf`` before a command and ``> file`` after it do what a shell
+  would. Output that a page shows is compared. ``make`` and ``pip`` do not run here: `make test` has just done what they
+  do.
+- ``$ python FILE`` runs a file of the page in a process of its own, where warnings are errors.
+- ``treetext serve`` runs in a process of its own until the end of the page, at a free port that replaces 8000.
+  ``curl``, where there is one, must succeed.
+- Trainings are made small; nothing else is changed. A page that uses the model of the first page finds it.
+- Text blocks without a title are for human eyes.
 """
 
 import doctest
@@ -31,7 +32,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Error
 
-from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, invoke
+from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, environment, invoke
 from tests.serve.running import Server
 from tests.show.browser import chromium, new_page
 from tests.studies.running import invoke as study
@@ -42,9 +43,11 @@ DOCS = ROOT / "docs"
 PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 README, FIRST = "../README.md", "index.md"
 READERS_OWN = {"reviews.csv": ("howto/data.md", "reviews.csv"), "treebank.conllu": ("howto/trees.md", "two.conllu")}
-"""Files that the README speaks of, and which files of which pages stand for them."""
-PACKAGES = ("trees", "nn", "text", "corpora", "models", "training", "analysis", "show", "serve")
+"""Files that the README names, and the files of other pages that stand for them."""
+PACKAGES = ("trees", "data", "nn", "models", "evaluation", "training", "show", "serve")
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+BASELINES = ("/bag-of-words", "/majority")
+"""The ends of the names of recipes that have no sizes to make small."""
 TRAIN = 'train("hidden-trees/both", '
 ADDRESS = "127.0.0.1:8000"
 CHECKER, FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -55,7 +58,7 @@ class Block(NamedTuple):
 
     language: str
     file: str
-    """What to call it, if it is a file."""
+    """Its name, if it is a file."""
     code: str
     where: str
 
@@ -71,7 +74,7 @@ def blocks(page):
 
 
 def test_the_pictures_show_what_the_models_that_ship_find():
-    """But for the numbers, which other machines may round otherwise."""
+    """Except for the numbers, which other machines may round differently."""
     drawn = runpy.run_path(str(DOCS / "pictures.py"))["pictures"]()
     kept = {file.stem: file.read_text(encoding="utf-8") for file in (DOCS / "pictures").iterdir()}
     shown = re.findall(r"pictures/(.+)\.svg", (DOCS / "pictures.md").read_text(encoding="utf-8"))
@@ -83,7 +86,7 @@ def test_the_pictures_show_what_the_models_that_ship_find():
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory):
-    """Two small models, for pages that go on from the first."""
+    """Two small models, for pages that use the model of the first page."""
     place = tmp_path_factory.mktemp("models")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREETEXT_CACHE", str(tmp_path_factory.mktemp("cache")))
@@ -107,16 +110,19 @@ def test_every_block_runs(page, tmp_path, monkeypatch, request):
             (tmp_path / name).write_text(code, encoding="utf-8")
     for block in found:
         if block.file:
+            (tmp_path / block.file).parent.mkdir(exist_ok=True)
             (tmp_path / block.file).write_text(block.code, encoding="utf-8")
     names = {"SMALLER": SIZES | CORPUS, "__name__": "page"}
     with ExitStack() as servers:
         for block in found:
+            if block.file:
+                continue
             if block.language == "python":
                 run_python(block, names)
             elif block.language == "console":
                 run_console(block, names, servers)
             else:
-                assert block.file or block.language == "text", f"{block.where}: {block.language} does not run"
+                assert block.language == "text", f"{block.where}: {block.language} does not run"
 
 
 def run_python(block, names):
@@ -156,7 +162,7 @@ def run_console(block, names, servers):
 
 
 def run_line(line, where):
-    """Run ``treetext …``, which may have a text from echo or printf before it, and a file after it."""
+    """Run a command, which may have a text from echo or printf before it, and a file after it."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|>")
     lexer.whitespace_split = True
     words, stdin, file = list(lexer), "", None
@@ -169,9 +175,14 @@ def run_line(line, where):
     program, *arguments = words
     if words[:3] == ["python", "-m", "studies"]:
         done = study(*words[3:])
+    elif program == "python":
+        done = subprocess.run(
+            [sys.executable, "-W", "error", *arguments], env=environment(), capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, f"{where}: {line}\n{done.stderr}"
     else:
         assert program == "treetext", f"{where}: {line}"
-        if arguments[0] == "train":
+        if arguments[0] == "train" and not arguments[1].endswith(BASELINES):
             arguments += SETTINGS if generated(arguments[1]) else OWN_SETTINGS
         done = invoke(*arguments, stdin=stdin)
     if file:
