@@ -7,21 +7,22 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from treetext.models import Classifier
+from treetext.models import Model
 from treetext.training import Recipe, load_recipe
 
 SIZES = {"embedding": 8, "semantic": 5, "structure": 4, "hidden": 6}
+VOCABULARY = {"min_count": 1, "vectors": "random"}
 SMALL = {
-    "model": {"task": "documents", **SIZES},
-    "vocabulary": {"min_count": 1, "vectors": "random"},
+    "name": "small",
     "training": {"optimizer": "adamw", "learning_rate": 0.03, "batch_size": 8, "epochs": 4, "clip": 5.0},
 }
 
 
 def tiny(data: dict[str, Any], task: str = "documents", **more: Any) -> Recipe:
     """A recipe for data, with sections after two underscores: ``training__epochs=2``."""
-    values = {"name": "small", **SMALL, "data": data, "model": {"task": task, **SIZES}}
-    return load_recipe(Recipe.model_validate(values), {key.replace("__", "."): value for key, value in more.items()})
+    model = {"kind": f"structured-{task}", **SIZES, "vocabulary": VOCABULARY}
+    values = {**SMALL, "data": data, "model": model}
+    return load_recipe(values, {key.replace("__", "."): value for key, value in more.items()})
 
 
 def write_table(path: Path, rows: list[tuple[str, ...]], columns: tuple[str, ...] = ("text", "label")) -> str:
@@ -55,7 +56,7 @@ def noisy(directory: Path) -> dict[str, Any]:
     return reviews(directory, **splits)
 
 
-def weights(model: Classifier) -> dict[str, bytes]:
+def weights(model: Model) -> dict[str, bytes]:
     return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
 
 

@@ -1,6 +1,7 @@
 """Whole trainings: what comes out, that it comes out again, and that a pause makes no difference."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -9,12 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from treetext.text import BadInput
 
 from tests.training.small import Tripwire, reviews, tiny, weights, write_table
-from treetext.models import DocumentClassifier, PairClassifier, load_model
-from treetext.training import Interrupted, evaluate, load_recipe, new_model, open_corpus, predictions, train
+from treetext.data import BadInput, open_corpus
+from treetext.evaluation import evaluate, predictions
+from treetext.models import StructuredDocuments, StructuredPairs, load_model
+from treetext.training import Interrupted, load_recipe, new_model, train
+from treetext.trees import NonFiniteScores
 
+DIVERGED = r"epoch \d: loss is NaN or infinite; lower training\.learning_rate or set training\.clip"
 CHILD = """
 import json, sys
 from treetext.training import load_recipe, train
@@ -25,12 +29,14 @@ except Exception as error:
 """
 
 
-def child(recipe, out, devices=1):
-    """A training in a process of its own."""
+def child(recipe, out, devices=1, before=""):
+    """A training in a process of its own, which may run something else first."""
     path = out.with_name(f"{out.name}.json")
     path.write_text(recipe.model_dump_json())
     script = out.with_name("child.py")
-    script.write_text("if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in CHILD.splitlines()))
+    script.write_text(
+        "if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in (before + CHILD).splitlines())
+    )
     arguments = [sys.executable, str(script), str(path), str(out), str(devices)]
     return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
 
@@ -47,7 +53,7 @@ def directory(tmp_path_factory, cache_path, small):
 
 @pytest.fixture
 def trained(directory):
-    return DocumentClassifier.from_pretrained(directory)
+    return load_model(directory)
 
 
 def test_leaves_a_model_logs_and_no_checkpoints(directory):
@@ -61,7 +67,8 @@ def test_leaves_a_model_logs_and_no_checkpoints(directory):
 def test_says_where_the_model_comes_from(trained, small):
     about, recipe = trained.about, small()
     assert about["recipe"] == recipe.model_dump(mode="json")
-    assert load_recipe(type(recipe).model_validate(about["recipe"])) == recipe
+    assert load_recipe(about["recipe"]) == recipe
+    assert isinstance(trained, StructuredDocuments)
     assert about["seed"] == 1
     assert about["documents"] == {"train": 60, "dev": 30, "test": 20}
     assert [epoch["epoch"] for epoch in about["curve"]] == [1, 2, 3, 4]
@@ -82,7 +89,7 @@ def test_the_best_epoch_is_kept(trained, small):
 def test_what_is_returned_is_what_is_saved(tmp_path, small):
     returned = train(small(training__epochs=1), tmp_path / "model", say=lambda _: None)
     assert weights(returned) == weights(load_model(tmp_path / "model"))
-    assert not returned.training
+    assert not returned.training, "no dropout from now on"
 
 
 def test_training_learns(tmp_path):
@@ -109,7 +116,7 @@ def test_another_seed_gives_another_model(tmp_path, small):
 def test_interrupted_and_resumed_gives_the_same_model(directory, tmp_path, monkeypatch, small):
     out, handler = tmp_path / "model", signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(sys, "stderr", Tripwire("epoch   3:"))
-    with pytest.raises(Interrupted, match="with --resume goes on"):
+    with pytest.raises(Interrupted, match="with --resume continues"):
         train(small(), out)
     assert signal.getsignal(signal.SIGINT) is handler, "Ctrl-C must go on to work"
     assert not (out / "config.json").exists()
@@ -221,12 +228,64 @@ def test_refuses_a_directory_with_a_model(directory, tmp_path, small):
     assert load_model(out).about["seed"] == model.about["seed"] == 5
 
 
-@pytest.mark.parametrize("attention", ["none", "nonprojective"])
-def test_a_loss_that_is_no_number_is_an_error(tmp_path, attention, small):
+def wild(small, attention, **more):
+    """A recipe whose steps are far too large."""
     kinds = {"model__words__attention": attention, "model__sentences__attention": attention}
-    wild = small(training__optimizer="sgd", training__learning_rate=1e30, training__epochs=2, **kinds)
-    with pytest.raises(BadInput, match=r"epoch \d: the loss is not a number .* lower training.learning_rate"):
-        train(wild, tmp_path / "model")
+    return small(training__optimizer="sgd", training__learning_rate=1e30, training__epochs=2, **kinds, **more)
+
+
+def refused(recipe, out):
+    """The only line that a training is refused with."""
+    with pytest.raises(BadInput) as caught:
+        train(recipe, out)
+    assert not (out / "config.json").exists()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("attention", ["none", "nonprojective", "projective"])
+def test_a_loss_that_is_no_number_is_an_error(tmp_path, attention, small):
+    assert re.fullmatch(DIVERGED, refused(wild(small, attention), tmp_path / "model"))
+
+
+@pytest.mark.parametrize("attention", ["none", "nonprojective"])
+def test_a_last_step_that_is_too_large_is_an_error(tmp_path, attention, small):
+    """The loss of the only batch is still a number; the scores of the dev texts after it are not."""
+    one = {"training.epochs": 1, "training.batch_size": 60, "model.layers": 2}
+    assert refused(load_recipe(wild(small, attention), one), tmp_path / "model") == (
+        "epoch 1: loss is NaN or infinite; lower training.learning_rate or set training.clip"
+    )
+
+
+@pytest.mark.parametrize("steps", [0, 3, 8])
+def test_an_error_of_the_model_is_no_loss(tmp_path, monkeypatch, small, steps):
+    """Only scores that are no numbers mean a loss that is none: in any step, also in those on dev."""
+    forward, calls = StructuredDocuments.forward, []
+
+    def broken(self, *args, **options):
+        calls.append(self)
+        if len(calls) > steps:
+            raise ValueError("a mistake of ours")
+        return forward(self, *args, **options)
+
+    monkeypatch.setattr(StructuredDocuments, "forward", broken)
+    with pytest.raises(ValueError, match=r"^a mistake of ours$") as caught:
+        train(small(), tmp_path / "model")
+    assert not isinstance(caught.value, BadInput)
+    assert len(calls) == steps + 1
+
+
+@pytest.mark.parametrize("steps", [0, 8])
+def test_scores_that_are_no_numbers_are_a_loss_that_is_none(tmp_path, monkeypatch, small, steps):
+    forward, calls = StructuredDocuments.forward, []
+
+    def broken(self, *args, **options):
+        calls.append(self)
+        if len(calls) > steps:
+            raise NonFiniteScores("arcs: batch element (0,) is nan at (0, 1)")
+        return forward(self, *args, **options)
+
+    monkeypatch.setattr(StructuredDocuments, "forward", broken)
+    assert re.fullmatch(DIVERGED, refused(small(), tmp_path / "model"))
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -265,21 +324,6 @@ def test_texts_without_words_count(tmp_path):
     assert [p.label for p in model.predict(["", " "])] == ["good", "good"]
 
 
-def test_the_confusion_matrix(tmp_path):
-    recipe = tiny(reviews(tmp_path, test=[("good", "good"), ("bad", "bad"), ("film", "good"), ("", "bad")]))
-    model = train(recipe, tmp_path / "model")
-    found = evaluate(model, recipe.data, "test")
-    said = [p.label for p in model.predict(["good", "bad", "film", ""])]
-    expected = np.zeros((2, 2), int)
-    for true, predicted in zip(["good", "bad", "good", "bad"], said, strict=True):
-        expected[["bad", "good"].index(true), ["bad", "good"].index(predicted)] += 1
-    assert found.labels == ["bad", "good"]
-    assert found.confusion == expected.tolist()
-    assert found.accuracy == np.trace(expected) / 4
-    with pytest.raises(BadInput, match="no trial data; expected one of the splits that there are: train, dev, test"):
-        evaluate(model, recipe.data, "trial")
-
-
 def test_test_data_are_scored_once_at_the_end(tmp_path):
     """Nothing of the training depends on the test data: other ones, and the very same weights come out."""
     one, other = (tiny(reviews(tmp_path / name, test=[(word, "good")])) for name, word in (("a", "film"), ("b", "xyz")))
@@ -300,7 +344,7 @@ def test_pairs(tmp_path):
     data = {"format": "csv", "path": path, "text": "premise", "second": "hypothesis", "split": (0.5, 0.25, 0.25)}
     recipe = tiny(data, "pairs", training__epochs=1)
     model = train(recipe, tmp_path / "model")
-    assert isinstance(model, PairClassifier)
+    assert isinstance(model, StructuredPairs)
     corpus = open_corpus(recipe.data)
     for split in ("dev", "test"):
         texts = [corpus.encoded.document(row) for row in corpus.rows[split].tolist()]
@@ -313,7 +357,7 @@ def test_pairs(tmp_path):
 def test_vectors_from_a_file(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("good 1 2 3 4 5 6 7 8\nelsewhere 1 1 1 1 1 1 1 1\nbad -1 -2 -3 -4 -5 -6 -7 -8\n")
-    recipe, lines = tiny(reviews(tmp_path), vocabulary__vectors=str(path)), []
+    recipe, lines = tiny(reviews(tmp_path), model__vocabulary__vectors=str(path)), []
     model = new_model(recipe, open_corpus(recipe.data), say=lines.append)
     table, index = model.embedding.weight.detach(), model.vocabulary.index
     assert table[index["good"]].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -322,7 +366,9 @@ def test_vectors_from_a_file(tmp_path):
     others = table[[index["film"], index["so"]]]
     assert not torch.equal(others[0], others[1])
     assert 0 < others.abs().max() < 1
-    scaled = new_model(load_recipe(recipe, {"vocabulary.deviation": 0.5}), open_corpus(recipe.data)).embedding.weight
+    scaled = new_model(
+        load_recipe(recipe, {"model.vocabulary.deviation": 0.5}), open_corpus(recipe.data)
+    ).embedding.weight
     known = scaled.detach()[[index["good"], index["bad"]]]
     assert float(known.std(correction=0)) == pytest.approx(0.5)
     assert torch.allclose(known / known[0, 0], table[[index["good"], index["bad"]]]), "all by the same factor"
@@ -330,7 +376,7 @@ def test_vectors_from_a_file(tmp_path):
     with pytest.raises(BadInput, match="vectors of 8 numbers; expected 9"):
         train(load_recipe(recipe, {"model.embedding": 9}), tmp_path / "model")
     with pytest.raises(BadInput, match=r"nowhere\.txt"):
-        train(load_recipe(recipe, {"vocabulary.vectors": "nowhere.txt"}), tmp_path / "model")
+        train(load_recipe(recipe, {"model.vocabulary.vectors": "nowhere.txt"}), tmp_path / "model")
 
 
 @pytest.mark.parametrize("word", ["good", "elsewhere"])
@@ -338,28 +384,30 @@ def test_vectors_without_a_deviation_stay_as_they_are(tmp_path, word):
     """If all are alike, or none belongs to a word of the data."""
     path = tmp_path / "vectors.txt"
     path.write_text(f"{word} 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1\n")
-    recipe = tiny(reviews(tmp_path), vocabulary__vectors=str(path))
+    recipe = tiny(reviews(tmp_path), model__vocabulary__vectors=str(path))
     plain, scaled = (
         new_model(each, open_corpus(each.data)).embedding.weight.detach()
-        for each in (recipe, load_recipe(recipe, {"vocabulary.deviation": 0.5}))
+        for each in (recipe, load_recipe(recipe, {"model.vocabulary.deviation": 0.5}))
     )
     assert torch.equal(plain, scaled)
 
 
 @pytest.mark.parametrize("vectors", ["random", "word2vec"])
 def test_vectors_of_a_deviation(tmp_path, vectors):
-    recipe = tiny(reviews(tmp_path), vocabulary__vectors=vectors, vocabulary__deviation=2.0, model__embedding=100)
+    recipe = tiny(
+        reviews(tmp_path), model__vocabulary__vectors=vectors, model__vocabulary__deviation=2.0, model__embedding=100
+    )
     table = new_model(recipe, open_corpus(recipe.data)).embedding.weight.detach()
     assert float(table[1:].std(correction=0)) == pytest.approx(2, rel=0.1 if vectors == "random" else 1e-5)
     assert table[0].tolist() == [0] * 100
 
 
 def test_vectors_by_word2vec(tmp_path):
-    recipe = tiny(reviews(tmp_path, dev=[("good unseen", "good")]), vocabulary__vectors="word2vec")
+    recipe = tiny(reviews(tmp_path, dev=[("good unseen", "good")]), model__vocabulary__vectors="word2vec")
     corpus = open_corpus(recipe.data)
     one, two = (new_model(recipe, corpus).embedding.weight.detach() for _ in range(2))
     assert torch.equal(one, two)
-    other = new_model(load_recipe(recipe, {"vocabulary.skip_gram": True}), corpus).embedding.weight.detach()
+    other = new_model(load_recipe(recipe, {"model.vocabulary.skip_gram": True}), corpus).embedding.weight.detach()
     assert not torch.equal(one, other)
     assert "unseen" not in new_model(recipe, corpus).vocabulary.index, "the words are those of train alone"
 
@@ -367,7 +415,7 @@ def test_vectors_by_word2vec(tmp_path):
 def test_min_count(tmp_path):
     data = reviews(tmp_path, train=[("often often rare", "good"), ("often", "bad")])
     words = {n: new_model(recipe, open_corpus(recipe.data)).vocabulary.words[2:]
-             for n in (1, 2, 4) for recipe in [tiny(data, vocabulary__min_count=n)]}  # fmt: skip
+             for n in (1, 2, 4) for recipe in [tiny(data, model__vocabulary__min_count=n)]}  # fmt: skip
     assert words == {1: ["often", "rare"], 2: ["often"], 4: []}
 
 
@@ -381,6 +429,120 @@ def test_folds(tmp_path):
         tested += corpus.rows["test"].tolist()
         assert train(recipe, tmp_path / str(fold)).about["documents"] == {"train": 6, "dev": 2, "test": 4}
     assert sorted(tested) == list(range(12))
+
+
+WITHOUT_TENSORBOARD = """
+import sys
+from importlib.machinery import PathFinder
+
+
+class Without(PathFinder):
+    \"\"\"The usual search for modules, but for TensorBoard.\"\"\"
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        missing = name.partition(".")[0] in ("tensorboard", "tensorboardX")
+        return None if missing else super().find_spec(name, path, target)
+
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Without
+"""
+
+
+def test_without_tensorboard(directory, tmp_path, small):
+    process = child(small(), tmp_path / "model", before=WITHOUT_TENSORBOARD)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert "tensorboard" not in errors.lower()
+    logs = {path.name for path in (tmp_path / "model" / "training" / "log-1").iterdir()}
+    assert logs == {"metrics.csv"}
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == (directory / "model.safetensors").read_bytes()
+
+
+def counted(data, kind, **more):
+    """A recipe of a model that is not trained by gradients."""
+    return load_recipe({"name": kind, "data": data, "model": {"kind": kind}}, more)
+
+
+FEW = {
+    "train": [("a good film", "good"), ("bad", "bad"), ("so good", "good")],
+    "dev": [("good", "good"), ("bad", "bad")],
+    "test": [("bad bad", "bad"), ("good", "good"), ("", "bad"), ("film", "good")],
+}
+
+
+@pytest.mark.parametrize(("kind", "dev", "test"), [("majority", 0.5, 0.5), ("bag-of-words", 1.0, 0.75)])
+def test_models_that_are_not_trained_by_gradients(tmp_path, kind, dev, test):
+    recipe, lines = counted(reviews(tmp_path, **FEW), kind), []
+    model = train(recipe, tmp_path / "model", say=lines.append)
+    assert model.about["scores"] == {"dev": dev, "test": test}
+    assert (model.about["epoch"], model.about["curve"]) == (0, [])
+    assert model.about["seconds"] >= 0
+    assert model.about["documents"] == {"train": 3, "dev": 2, "test": 4}
+    assert lines[-1].startswith("3 train, 2 dev, 4 test texts, 1 of test without words")
+    again = load_model(tmp_path / "model")
+    assert again.about == model.about
+    assert load_recipe(again.about["recipe"]) == recipe
+    assert type(again) is type(model)
+    assert weights(again) == weights(model)
+    for split, score in model.about["scores"].items():
+        assert evaluate(again, recipe.data, split).accuracy == score
+    texts = [text for text, _ in FEW["test"]]
+    assert again.predict(texts) == model.predict(texts)
+    assert [p.label for p in again.predict(texts)] == (
+        ["good"] * 4 if kind == "majority" else ["bad", "good", "good", "good"]
+    )
+
+
+@pytest.mark.parametrize("kind", ["majority-pairs", "bag-of-words-pairs"])
+def test_pairs_without_gradients(tmp_path, kind):
+    rows = [("a man sleeps", "he rests", "yes"), ("a man sleeps", "a dog runs", "no"), ("", "a dog", "no")] * 4
+    path = write_table(tmp_path / "pairs.csv", rows, ("premise", "hypothesis", "label"))
+    data = {"format": "csv", "path": path, "text": "premise", "second": "hypothesis", "split": (0.5, 0.25, 0.25)}
+    recipe = counted(data, kind)
+    model = train(recipe, tmp_path / "model")
+    for split in ("dev", "test"):
+        assert evaluate(load_model(tmp_path / "model"), recipe.data, split).accuracy == model.about["scores"][split]
+
+
+@pytest.mark.parametrize("kind", ["majority", "bag-of-words"])
+def test_without_gradients_there_is_nothing_to_resume(tmp_path, kind):
+    recipe, out = counted(reviews(tmp_path, **FEW), kind), tmp_path / "model"
+    for _ in range(2):  # before and after the training
+        with pytest.raises(BadInput) as caught:
+            train(recipe, out, resume=True)
+        problem = "no checkpoint to resume from; expected a training that was interrupted"
+        assert str(caught.value) == f"{out / 'training'}: {problem}"
+        train(recipe, out, replace=True)
+    with pytest.raises(BadInput, match="already holds a model"):
+        train(recipe, out)
+
+
+def test_progress_without_gradients(tmp_path):
+    done = []
+    train(
+        counted(reviews(tmp_path, **FEW), "bag-of-words"), tmp_path / "model", progress=lambda *each: done.append(each)
+    )
+    assert {"counting words: texts", "scoring texts"} <= {what for what, _ in done}
+
+
+def test_the_recipe_of_a_model_is_about_its_own_corpus(directory, trained):
+    """No block of settings for other formats, in none of the files."""
+    kept = json.loads((directory / "training" / "recipe.json").read_text())
+    for recipe in (
+        trained.about["recipe"],
+        kept,
+        json.loads((directory / "config.json").read_text())["about"]["recipe"],
+    ):
+        assert set(recipe) == {"name", "about", "seed", "data", "model", "training"}
+        assert recipe["data"]["format"] == "csv"
+        assert not {"hidden_trees", "subset"} & set(recipe["data"])
+        assert {"text", "label"} <= set(recipe["data"])
+        assert recipe["model"]["kind"] == "structured-documents"
+    assert "hidden_trees" not in (directory / "README.md").read_text()
+    generated = load_recipe("hidden-trees/both").model_dump(mode="json")["data"]
+    assert "hidden_trees" in generated
+    assert not {"text", "second", "label", "delimiter", "quoting", "subset"} & set(generated)
 
 
 @pytest.mark.slow

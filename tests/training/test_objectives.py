@@ -1,25 +1,30 @@
 """What is made small, how fast, and how that changes on the way."""
 
 import sys
+from types import SimpleNamespace
 
 import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
-from treetext.analysis._induced import induce
-from treetext.text import BadInput
-from treetext.training._module import Loaders, Module, flatness
-from treetext.training._optimizers import Together
 
+from tests.evaluation.brute import all_trees
 from tests.training.small import Tripwire, weights
-from treetext.nn import Composed
-from treetext.training import Interrupted, new_model, open_corpus, train
-from treetext.trees import NonProjectiveTrees
+from treetext.data import BadInput, open_corpus
+from treetext.data.batches import Document, collate
+from treetext.evaluation.induced import induce
+from treetext.models import Output
+from treetext.nn import LevelOutput
+from treetext.training import OBJECTIVES, Interrupted, new_model, train
+from treetext.training.module import Loaders, Module
+from treetext.training.objectives import entropy_schedule, tree_entropy
+from treetext.training.optimizers import Together
+from treetext.trees import NonProjectiveTrees, ProjectiveTrees
 
 
 def test_a_rate_that_falls_to_nothing(tmp_path, monkeypatch, small):
     def falling(epochs):
-        return small(training__schedule="linear", training__entropy=0.5, training__epochs=epochs)
+        return small(training__schedule="linear", training__objectives={"entropy": 0.5}, training__epochs=epochs)
 
     rates, step = [], Together.step
 
@@ -40,20 +45,159 @@ def test_a_rate_that_falls_to_nothing(tmp_path, monkeypatch, small):
     assert weights(train(falling(3), tmp_path / "resumed", resume=True)) == weights(whole)
 
 
-def test_flatness():
-    def level(scale, lengths):
-        lengths = torch.tensor(lengths)
-        arcs = scale * torch.randn(len(lengths), 5, 5, generator=torch.Generator().manual_seed(0))
-        trees = NonProjectiveTrees(arcs, scale * arcs[:, 0], lengths)
-        return Composed(torch.zeros(len(lengths), 1), torch.zeros(len(lengths), 5, 1), trees.marginals, trees)
+def level(scale, *lengths, kind=NonProjectiveTrees, single_root=True):
+    """A bucket of trees of so many nodes each."""
+    arcs = scale * torch.randn(len(lengths), 5, 5, generator=torch.Generator().manual_seed(0))
+    trees = kind(arcs, scale * arcs[:, 0], torch.tensor(lengths), single_root)
+    return LevelOutput(torch.zeros(len(lengths), 1), torch.zeros(len(lengths), 5, 1), trees.marginals, trees)
 
-    assert flatness([level(0, [5, 3, 1]), level(0, [2, 2])]) == pytest.approx(1), "all trees are equally likely"
-    assert flatness([level(1e6, [5, 3, 1])]) == pytest.approx(0, abs=1e-6)
-    five, three = (flatness([level(1, lengths)]) for lengths in ([5], [3]))
+
+def batch(*labels):
+    """One-word documents of some classes."""
+    word = Document(np.array([1]), np.array([1]))
+    return collate([word] * len(labels), np.array(labels), np.arange(len(labels)))
+
+
+def output(**levels):
+    return Output(torch.zeros(1, 2), None, levels)
+
+
+def entropy(*buckets):
+    return float(tree_entropy(output(words=list(buckets)), "words").detach())
+
+
+KINDS = [(kind, single_root) for kind in (NonProjectiveTrees, ProjectiveTrees) for single_root in (True, False)]
+every_kind = pytest.mark.parametrize(("kind", "single_root"), KINDS)
+
+
+@every_kind
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_uniform_trees_have_all_the_entropy(kind, single_root, n):
+    """A share of the most that there can be, for each kind: 0.65 for projective trees would be one of all trees."""
+    trees = kind(torch.zeros(1, n, n), torch.zeros(1, n), single_root=single_root)
+    bucket = LevelOutput(torch.zeros(1, 1), torch.zeros(1, n, 1), trees.marginals, trees)
+    assert entropy(bucket) == pytest.approx(1, abs=1e-6)
+
+
+@every_kind
+def test_entropy_by_enumeration(kind, single_root):
+    bucket = level(1, 4, 3, kind=kind, single_root=single_root)
+    assert entropy(bucket) == pytest.approx(np.mean(slow_shares(bucket, kind, single_root)), abs=1e-5)
+
+
+def slow_shares(bucket, kind, single_root):
+    """For each tree of a bucket, its entropy as a share of the maximum, from the probabilities of all trees."""
+    shares = []
+    for arcs, roots, n in zip(
+        bucket.trees.arcs.tolist(), bucket.trees.roots.tolist(), bucket.trees.lengths.tolist(), strict=True
+    ):
+        trees = [tree for tree in all_trees(n, single_root) if tree.projective or kind is NonProjectiveTrees]
+        scores = np.array(
+            [sum(roots[r] for r in tree.roots) + sum(arcs[head][node] for head, node in tree.arcs) for tree in trees]
+        )
+        p = np.exp(scores) / np.exp(scores).sum()
+        if n > 1:
+            shares.append(-(p * np.log(p)).sum() / np.log(len(trees)))
+    return shares
+
+
+def test_tree_entropy():
+    assert entropy(level(0, 5, 3, 1), level(0, 2, 2)) == pytest.approx(1), "all trees are equally likely"
+    assert entropy(level(1e6, 5, 3, 1)) == pytest.approx(0, abs=1e-6)
+    five, three = entropy(level(1, 5)), entropy(level(1, 3))
     assert 0 < five < 1
-    assert flatness([level(1, [5]), level(1, [3]), level(1, [1, 1])]) == pytest.approx((five + three) / 2)
-    none = Composed(torch.zeros(1, 1), torch.zeros(1, 5, 1), None, None)
-    assert flatness([none]) == flatness([level(1, [1])]) == flatness([]) == 0
+    assert entropy(level(1, 5), level(1, 3), level(1, 1, 1)) == pytest.approx((five + three) / 2)
+    none = LevelOutput(torch.zeros(1, 1), torch.zeros(1, 5, 1), None, None)
+    assert entropy(none) == entropy(level(1, 1)) == entropy() == 0
+
+
+@pytest.mark.parametrize(("progress", "factor"), [(0.0, -1), (0.25, -0.5), (0.5, 0), (1.0, 1)])
+def test_the_schedule_of_the_entropy(progress, factor):
+    """A bonus, which makes a loss smaller, becomes a penalty halfway; all levels with trees add up."""
+    words = [level(1, 4, 3, 1), level(2, 2)]
+    sentences = [level(0.5, 5, kind=ProjectiveTrees)]
+    shares = [slow_shares(bucket, NonProjectiveTrees, True) for bucket in words]
+    words_share = np.mean(np.concatenate(shares))
+    expected = factor * (words_share + np.mean(slow_shares(sentences[0], ProjectiveTrees, True)))
+    found = entropy_schedule(batch(0), output(words=words, sentences=sentences), progress)
+    assert float(found) == pytest.approx(expected, abs=1e-5)
+    none = [LevelOutput(torch.zeros(1, 1), torch.zeros(1, 5, 1), None, None)]
+    alone = entropy_schedule(batch(0), output(words=words, sentences=none), progress)
+    assert float(alone) == pytest.approx(factor * words_share, abs=1e-5), "levels without trees add nothing"
+
+
+@every_kind
+def test_gradient_of_the_schedule(kind, single_root):
+    random = torch.Generator().manual_seed(1)
+    arcs, roots = (torch.randn(3, 4, *n, dtype=torch.float64, generator=random) for n in ([4], []))
+    lengths = torch.tensor([4, 1, 3])
+
+    def value(arcs, roots):
+        trees = kind(arcs, roots, lengths, single_root)
+        bucket = LevelOutput(torch.zeros(3, 1), torch.zeros(3, 4, 1), trees.marginals, trees)
+        return entropy_schedule(batch(0), output(words=[bucket], sentences=[bucket]), 0.2)
+
+    assert torch.autograd.gradcheck(value, (arcs.requires_grad_(), roots.requires_grad_()))
+
+
+def test_a_step_against_the_gradient_makes_trees_flat_at_first_and_sharp_at_last():
+    for progress, flatter in ((0.0, True), (1.0, False)):
+        arcs, roots = torch.randn(1, 5, 5, generator=torch.Generator().manual_seed(2)), torch.zeros(1, 5)
+        arcs.requires_grad_()
+        shares = []
+        for _ in range(2):
+            trees = ProjectiveTrees(arcs, roots)
+            bucket = LevelOutput(torch.zeros(1, 1), torch.zeros(1, 5, 1), trees.marginals, trees)
+            shares.append(entropy(bucket))
+            (gradient,) = torch.autograd.grad(entropy_schedule(batch(0), output(words=[bucket]), progress), arcs)
+            arcs = (arcs - gradient).detach().requires_grad_()
+        assert (shares[1] > shares[0]) == flatter
+
+
+def test_cross_entropy():
+    random = torch.Generator().manual_seed(0)
+    logits = torch.randn(5, 3, generator=random, dtype=torch.float64, requires_grad=True)
+    labels = [0, 2, 1, 1, 0]
+    expected = -np.mean([logits.softmax(-1)[i, label].log().item() for i, label in enumerate(labels)])
+    for progress in (0.0, 1.0):
+        value = OBJECTIVES["cross_entropy"].value
+        assert float(value(batch(*labels), Output(logits), progress).detach()) == pytest.approx(expected)
+        assert torch.autograd.gradcheck(lambda x, value=value: value(batch(*labels), Output(x), 0.3), logits)
+
+
+def test_which_objectives_need_trees():
+    assert {name: objective.needs_trees for name, objective in OBJECTIVES.items()} == {
+        "cross_entropy": False,
+        "entropy": True,
+    }
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"cross_entropy": 1.0},
+        {"entropy": 0.5},
+        {"cross_entropy": 0.25, "entropy": 2.0},
+        {"cross_entropy": 0, "entropy": 1},
+    ],
+)
+def test_a_step_is_the_weighted_sum(small, weights):
+    recipe = small(training__objectives=weights, model__dropout=0.0)
+    corpus = open_corpus(recipe.data)
+    model = new_model(recipe, corpus)
+    module = Module(model, recipe, 60, 0, 0)
+    logged = {}
+    module.log = lambda name, value, **_: logged.setdefault(name, float(value.detach()))
+    module.trainer = SimpleNamespace(world_size=1, global_step=6, current_epoch=0)
+    some = next(iter(Loaders(corpus, model, recipe).train_dataloader()))
+    progress = 6 / (4 * 8)
+    made = model(some)
+    terms = {name: float(OBJECTIVES[name].value(some, made, progress).detach()) for name in OBJECTIVES}
+    expected = {"cross_entropy": 1.0, **weights}
+    total = float(module.training_step(some, 0).detach())
+    assert total == pytest.approx(sum(weight * terms[name] for name, weight in expected.items()), rel=1e-5)
+    shown = terms["cross_entropy"] if expected["cross_entropy"] else total
+    assert logged["loss"] == pytest.approx(shown, rel=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -69,7 +213,7 @@ def test_trees_are_flat_at_first_and_sharp_at_last(small):
 
     flat = {}
     for weight in (0.0, 1.0):
-        recipe, watch = small(training__entropy=weight, training__epochs=8), Watch()
+        recipe, watch = small(training__objectives__entropy=weight, training__epochs=8), Watch()
         corpus = open_corpus(recipe.data)
         model = new_model(recipe, corpus)
         off = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
@@ -83,7 +227,10 @@ def test_trees_are_flat_at_first_and_sharp_at_last(small):
 def test_no_trees_no_entropy(small):
     none = {"model__words__attention": "none", "model__sentences__attention": "simple"}
     with pytest.raises(
-        BadInput, match=r"training\.entropy: the model has no trees; expected 0, or attention over trees"
+        BadInput, match=r"training\.objectives\.entropy: the model has no trees; expected 0, or attention over trees"
     ):
-        small(training__entropy=0.1, **none)
-    assert small(training__entropy=0.1, model__words__attention="none").training.entropy == 0.1
+        small(training__objectives__entropy=0.1, **none)
+    assert small(training__objectives__entropy=0.1, model__words__attention="none").training.objectives == {
+        "cross_entropy": 1.0,
+        "entropy": 0.1,
+    }

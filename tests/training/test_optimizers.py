@@ -5,8 +5,9 @@ import copy
 import pytest
 import torch
 from torch import nn
-from treetext.training._optimizers import Together, clip, make_optimizer
-from treetext.training._recipe import Training
+
+from treetext.training import Training
+from treetext.training.optimizers import Together, clip, make_optimizer
 
 
 class Small(nn.Module):

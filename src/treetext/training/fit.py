@@ -74,7 +74,7 @@ def train(
         "machine": machine(),
         "scores": {"dev": fitted.dev, **({"test": test.accuracy} if test else {})},
     }
-    save_model(model, out, replace=True)
+    save_model(model.eval(), out, replace=True)
     for checkpoint in (out / "training").glob("*.ckpt"):  # kept until here: a model that cannot be saved is not lost
         checkpoint.unlink()
     return model

@@ -25,7 +25,7 @@ class Training(Settings):
     """How the model is fitted."""
 
     optimizer: Literal["adagrad", "adam", "adamw", "sgd"] = "adagrad"
-    learning_rate: float = Field(0.05, gt=0)
+    learning_rate: float = Field(0.05, gt=0, lt=1e38)  # a float32
     schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls to 0 at the end")
     l2: float = Field(1e-4, ge=0, description="on weights, not on biases, word vectors and root vectors")
     objectives: dict[str, float] = Field({"cross_entropy": 1.0}, description="what is minimised: weights by name")
@@ -249,6 +249,8 @@ def _section(
     if not isinstance(given, dict):
         problem = "missing" if given is None else f"got {given!r:.60}"
         raise BadInput(f"{where}: {name}: {problem}; expected a section with a {key}")
+    if key not in given and (near := get_close_matches(key, map(str, given), n=1, cutoff=0.7)):
+        raise BadInput(f"{where}: {name}.{near[0]}: unknown; did you mean {key}?")
     try:
         cls = find(given)
     except BadInput as error:
