@@ -1,7 +1,7 @@
-"""Layers for texts that carry a latent tree: encoders, attention, pooling, and a level that joins the three.
+"""Layers for texts with a latent tree: encoders, attention, pooling, and a level that combines the three.
 
-All take one padded batch, in which ``lengths`` says how many positions of each sequence are real (default: all).
-Positions past the length have no influence on real ones; outputs there have no meaning.
+All take a padded batch and the ``lengths`` of its sequences (default: no padding). Padding never affects the outputs
+at real positions; outputs at padding have no meaning.
 """
 
 from treetext.nn.attention import KINDS, TREES, Attended, Attention, Replacement

@@ -19,21 +19,21 @@ PRODUCT = "product"
 
 
 Replacement = Callable[[TreeDistribution], Marginals]
-"""From a distribution to the marginals to use in place of its own."""
+"""A function that gets a distribution and returns the marginals to use instead of its own."""
 Attended = tuple[Float[Tensor, "b n k"], Marginals | None, TreeDistribution | None]
-"""Vectors in context, the weights of the attention, and the distribution of which they are the marginals."""
+"""The updated vectors, the attention weights (marginals), and the distribution over trees behind them."""
 
 
 class Attention(nn.Module):
-    """Update semantic vectors by those of their context, which structure vectors find (Liu and Lapata 2018).
+    """Structured attention (Liu and Lapata 2018): structure vectors decide how semantic vectors attend to each other.
 
-    With trees, a word gathers its parents, the root vector (by its probability of being the root) and its children
-    (unless ``children=False``), weighted by the marginals over trees. With ``simple``, it gathers all words, itself
-    included, by a softmax of the same scores: ``marginals.arcs[i, j]`` is then the share that j takes from i, and the
-    roots are 0. With ``none``, vectors stay as they are. ``temperature`` divides the scores. With ``gated``, the
-    gathered vector is added to the semantic vector through a gate that starts at 0 (Bachlechner et al. 2021), so
-    training starts without attention. With the activation ``product``, the product of a linear map of the semantic
-    vector and one of the gathered vector is added (Mitchell and Lapata 2010): words interact along arcs alone.
+    With trees, a word gathers its possible parents, the root vector and (if ``children``) its possible children. The
+    weights are the marginals over trees. With ``simple``, it gathers all words, itself included, by a softmax of the
+    same scores; ``marginals.arcs[i, j]`` is then the weight of i for j, and the roots are 0. With ``none``, vectors do
+    not change. ``temperature`` divides the scores. With ``gated``, the gathered vector is added to the semantic vector
+    through a gate that starts at 0 (Bachlechner et al. 2021), so training starts without attention. The activation
+    ``product`` adds the product of a linear map of the semantic vector and a linear map of the gathered vector
+    (Mitchell and Lapata 2010), so words interact only along arcs.
 
     >>> attention = Attention(semantic=6, structure=4)
     >>> vectors, marginals, trees = attention(torch.ones(2, 3, 6), torch.zeros(2, 3, 4), lengths=torch.tensor([3, 2]))
@@ -86,7 +86,7 @@ class Attention(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw weights after Glorot and Bengio (2010), whose setting is tanh; biases and gates start at 0."""
+        """Draw weights as Glorot and Bengio (2010) do for tanh. Biases and gates start at 0."""
         for name, parameter in self.named_parameters():
             if name.endswith(("bias", "gate")):
                 parameter.zero_()
@@ -100,9 +100,9 @@ class Attention(nn.Module):
         lengths: Int[Tensor, "b"] | None = None,
         marginals: Replacement | None = None,
     ) -> Attended:
-        """The semantic vectors in context, the marginals, which are 0 past the lengths, and the trees.
+        """The updated semantic vectors, the marginals (0 past the lengths) and the trees.
 
-        `marginals` replaces the marginals of the trees by others.
+        `marginals` is a function that replaces the marginals of the trees.
         """
         check_vectors("semantic", semantic, self.semantic)
         if self.kind != "none":
@@ -168,14 +168,14 @@ class Attention(nn.Module):
         return linear(structure, self.root.weight / self.temperature)
 
     def extra_repr(self) -> str:
-        """The settings that the parts do not show."""
+        """The settings that the submodules do not show."""
         options = f"children={self.with_children}, single_root={self.single_root}, temperature={self.temperature}"
         options += f", gated={self.gated}"
         return f"{self.semantic}, {self.structure}, {self.kind}, activation={self.activation}, {options}"
 
 
 def _softmax(scores: Tensor, real: Tensor | None) -> Marginals:
-    """The share that each j takes from each i."""
+    """Attention weights: at [i, j] the weight of i for j."""
     if real is None:
         arcs = scores.softmax(-2)
     else:
@@ -190,7 +190,7 @@ Bucket = tuple[Tensor, Tensor, Tensor | None]
 def _infer(
     kind: type[TreeDistribution], buckets: list[Bucket], single_root: bool
 ) -> list[tuple[Marginals, TreeDistribution]]:
-    if torch.compiler.is_compiling():  # around the kernels, which are not made of torch's operations
+    if torch.compiler.is_compiling():  # the kernels are not torch operations, so they run outside of the graph
         eager: Any = torch.compiler.disable(_infer_eagerly)  # type: ignore[no-untyped-call]
         inferred: list[tuple[Marginals, TreeDistribution]] = eager(kind, buckets, single_root)
         return inferred

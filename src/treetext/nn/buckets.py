@@ -1,4 +1,4 @@
-"""Sequences of different lengths in a few padded buckets: what does not look at its neighbours runs once over all."""
+"""Sequences of different lengths in a few padded buckets. Layers that act on single positions run once over all."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,19 +11,19 @@ from treetext.nn.checks import is_real
 
 
 class Buckets(NamedTuple):
-    """The positions of several buckets (b, n), one after the other, as rows of one flat matrix.
+    """The layout of a flat matrix whose rows are the positions of several buckets of shapes (b, n).
 
-    Rows are sequence-major within each bucket, or time-major, as LSTMs want them.
+    Rows are sequence-major within each bucket, or time-major, as for LSTMs.
     """
 
     shapes: list[tuple[int, int]]
     lengths: list[Int[Tensor, "b"] | None]
     real: Sequence[Tensor | None]
-    """For each bucket (b, n), which positions are not padding; None if all."""
+    """For each bucket, the mask (b, n) of positions that are not padding; None if there is no padding."""
 
     @classmethod
     def of(cls, shapes: Sequence[Sequence[int]], lengths: Sequence[Tensor | None]) -> "Buckets":
-        """Buckets of these shapes; refuses lengths that don't fit."""
+        """Buckets of these shapes. Raises an error for lengths that do not fit."""
         real = [None if n is None else is_real(n, shape) for shape, n in zip(shapes, lengths, strict=True)]
         return cls([(int(b), int(n)) for b, n in shapes], list(lengths), real)
 
@@ -57,18 +57,18 @@ class Buckets(NamedTuple):
 
 
 def joined(parts: list[Tensor]) -> Tensor:
-    """All rows, without a copy if there is one part only."""
+    """Concatenate rows, without a copy if there is only one part."""
     return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def permuted(x: Float[Tensor, "p k"], order: Int[Tensor, "p"], inverse: Int[Tensor, "p"]) -> Float[Tensor, "p k"]:
-    """Rows in another order; the inverse makes the gradient a gather, which is cheaper than a scatter."""
+    """Permute rows. With the inverse, the gradient is a gather, which is cheaper than a scatter."""
     rows: Tensor = _Permute.apply(x, order, inverse)  # type: ignore[no-untyped-call]
     return rows
 
 
 def _transposed(real: Tensor | None) -> Tensor:
-    assert real is not None  # where there are lengths
+    assert real is not None  # since there are lengths
     return real.T
 
 

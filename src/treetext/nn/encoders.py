@@ -1,4 +1,4 @@
-"""Encoders: from the vectors of a sequence to semantic vectors and structure vectors."""
+"""Encoders: map the vectors of a sequence to semantic vectors and structure vectors."""
 
 from typing import NamedTuple
 
@@ -11,24 +11,24 @@ from treetext.nn.checks import check_size, check_vectors
 
 
 class Parts(NamedTuple):
-    """The semantic and the structure part of each word."""
+    """The semantic and the structure vector of each position."""
 
     semantic: Float[Tensor, "b n k"]
     structure: Float[Tensor, "b n s"]
 
 
 class FlatParts(NamedTuple):
-    """The same of several buckets, as flat matrices."""
+    """The semantic and the structure vectors of several buckets, as flat matrices."""
 
     semantic: Float[Tensor, "p k"]
     structure: Float[Tensor, "p s"]
 
 
 class BiLSTM(nn.Module):
-    """An LSTM in each direction, each with outputs of size `semantic` + `structure`, split into these parts.
+    """A bidirectional LSTM whose outputs are split into a semantic and a structure part.
 
-    The parts of the two directions are concatenated: each output is twice as large as the argument says, and the
-    attributes `semantic` and `structure` hold the sizes of the outputs. The size of the structure may be 0.
+    `semantic` and `structure` are the sizes per direction. The parts of the two directions are concatenated, so outputs
+    are twice as large; the attributes `semantic` and `structure` are the sizes of the outputs. `structure` may be 0.
     """
 
     def __init__(self, inputs: int, semantic: int, structure: int) -> None:
@@ -40,18 +40,18 @@ class BiLSTM(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw weights after Glorot and Bengio (2010), whose setting is tanh; biases are 0, but 1 for forget gates."""
+        """Draw weights as Glorot and Bengio (2010) do for tanh. Biases are 0, but 1 for forget gates."""
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2:
                 nn.init.xavier_uniform_(parameter)
                 continue
             parameter.zero_()
-            if "bias_ih" in name:  # of the two biases, which are added
+            if "bias_ih" in name:  # only one of the two biases, since they are added
                 _, forget, _, _ = parameter.chunk(4)
                 forget.fill_(1)
 
     def forward(self, x: Float[Tensor, "b n d"], lengths: Int[Tensor, "b"] | None = None) -> Parts:
-        """Semantic and structure vectors of each position."""
+        """The semantic and the structure vector of each position."""
         check_vectors("x", x, self.inputs)
         buckets = Buckets.of([x.shape[:2]], [lengths])
         return Parts(*(buckets.split(y)[0] for y in self.encode(x.transpose(0, 1).flatten(0, 1), buckets)))
@@ -66,7 +66,7 @@ class BiLSTM(nn.Module):
 def both_directions(
     rightward: nn.RNNBase, leftward: nn.RNNBase, x: Float[Tensor, "p d"], buckets: Buckets
 ) -> tuple[Float[Tensor, "p h"], Float[Tensor, "p h"]]:
-    """The outputs of two recurrent layers, the second of which reads each sequence from its end.
+    """The outputs of two recurrent layers. The second one reads each sequence from its end.
 
     Rows of `x` are time-major within each bucket; results are not.
     """
@@ -79,7 +79,7 @@ def both_directions(
 
 
 class Feedforward(nn.Module):
-    """One tanh layer with outputs as large as a `BiLSTM`'s: words interact in the attention only."""
+    """One tanh layer with the output sizes of a `BiLSTM`. Words interact only in the attention."""
 
     def __init__(self, inputs: int, semantic: int, structure: int) -> None:
         super().__init__()
@@ -89,12 +89,12 @@ class Feedforward(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw weights after Glorot and Bengio (2010), whose setting is tanh; biases start at 0."""
+        """Draw weights as Glorot and Bengio (2010) do for tanh. Biases start at 0."""
         nn.init.xavier_uniform_(self.layer.weight)
         self.layer.bias.zero_()
 
     def forward(self, x: Float[Tensor, "b n d"], lengths: Int[Tensor, "b"] | None = None) -> Parts:  # noqa: ARG002
-        """Semantic and structure vectors of each position, from that position alone."""
+        """The semantic and the structure vector of each position, which depend only on that position."""
         check_vectors("x", x, self.inputs)
         return Parts(*torch.split(self._mapped(x), [self.semantic, self.structure], -1))
 
@@ -109,7 +109,7 @@ class Feedforward(nn.Module):
 
 
 class Affine(Feedforward):
-    """The same without the tanh: the map is linear, so words that were added up do not interact here."""
+    """A `Feedforward` layer without the tanh. The map is affine, so words whose vectors were added do not interact."""
 
     def _mapped(self, x: Tensor) -> Tensor:
         mapped: Tensor = self.layer(x)
@@ -117,7 +117,7 @@ class Affine(Feedforward):
 
 
 def _checked(inputs: int, semantic: int, structure: int) -> tuple[int, int, int]:
-    """The size of the inputs, and of the two outputs."""
+    """The sizes of the inputs and of the two outputs, checked."""
     check_size("inputs", inputs, 1)
     check_size("semantic", semantic, 1)
     check_size("structure", structure, 0)

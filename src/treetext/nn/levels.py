@@ -1,4 +1,4 @@
-"""One level of a text: from the words of a sentence to the sentence, or from sentences to the document."""
+"""A level of a text: from words to a sentence vector, or from sentences to a document vector."""
 
 from typing import Any, NamedTuple
 
@@ -16,19 +16,19 @@ ENCODERS: dict[str, type[BiLSTM | Feedforward]] = {"bilstm": BiLSTM, "feedforwar
 
 
 class LevelOutput(NamedTuple):
-    """A vector for each sequence, its words (or sentences) in context, and the trees over them."""
+    """A vector for each sequence, the updated vectors of its words (or sentences), and the trees over them."""
 
     vectors: Float[Tensor, "b k"]
     words: Float[Tensor, "b n k"]
-    """Each word (or sentence) in context."""
+    """The vector of each word (or sentence) in context."""
     marginals: Marginals | None
     trees: TreeDistribution | None
 
 
 class Level(nn.Module):
-    """Encode, attend and pool. `size` is the size of the output vectors: twice the semantic size, as of a `BiLSTM`.
+    """An encoder, attention and pooling. `options` are those of `Attention`.
 
-    `options` are those of `Attention`.
+    The attribute `size` is the size of the output vectors: twice `semantic`, as for a `BiLSTM`.
 
     >>> import torch
     >>> sentences = Level(inputs=5, semantic=3, structure=2)
@@ -70,9 +70,9 @@ class Level(nn.Module):
         lengths: Int[Tensor, "b"] | None = None,
         marginals: Replacement | None = None,
     ) -> LevelOutput:
-        """A vector for each sequence, each word in context, the marginals and the trees.
+        """A vector for each sequence, the vectors of its words in context, the marginals and the trees.
 
-        `marginals` replaces the marginals of the trees by others.
+        `marginals` is a function that replaces the marginals of the trees.
         """
         check_vectors("x", x, self.encoder.inputs)
         buckets = Buckets.of([x.shape[:2]], [lengths])
@@ -81,7 +81,7 @@ class Level(nn.Module):
     def compose(
         self, x: Float[Tensor, "p d"], buckets: Buckets, marginals: Replacement | None = None
     ) -> list[LevelOutput]:
-        """The same for several buckets at once: fewer and larger operations. Rows of `x` are time-major."""
+        """The same for several buckets at once, with fewer and larger operations. Rows of `x` are time-major."""
         semantic, structure = self.encoder.encode(x, buckets)
         outputs = []
         for attended, real in zip(

@@ -15,7 +15,7 @@ def pool(
     kind: str = "max",
     roots: Float[Tensor, "b n"] | None = None,
 ) -> Float[Tensor, "b k"]:
-    """The maximum, mean or sum of each sequence; or, by ``root``, the sum weighted by how likely each is a root.
+    """The maximum, mean or sum of each sequence. With ``root``, the sum weighted by the root probabilities `roots`.
 
     >>> pool(torch.tensor([[[1.0], [2.0], [9.0]]]), torch.tensor([2]), "mean")
     tensor([[1.5000]])
@@ -31,7 +31,7 @@ def pool(
 
 
 def pool_real(x: Tensor, real: Tensor | None, kind: str, roots: Tensor | None) -> Tensor:
-    """The same, of checked arguments, where it is known which positions are real; None if all."""
+    """`pool` without checks, given the mask of real positions (None if there is no padding)."""
     if real is not None:
         x = x.masked_fill(~real[..., None], -torch.inf if kind == "max" else 0)
     if kind == "max":
