@@ -2,7 +2,7 @@
 
 from treetext.models.base import Model, Output, Ran, TreeKind
 from treetext.models.files import check_free, load_model, push_to_hub, save_model, shipped_models
-from treetext.models.registry import find_model, models
+from treetext.models.registry import find_model, models, register_model
 from treetext.models.results import Decoding, Parsed, ParsedSentence, Prediction, Weights
 from treetext.models.settings import LevelSettings, ModelSettings
 from treetext.models.structured_documents import StructuredDocuments, StructuredDocumentsSettings
@@ -31,6 +31,7 @@ __all__ = [
     "load_model",
     "models",
     "push_to_hub",
+    "register_model",
     "save_model",
     "shipped_models",
     "shrink",

@@ -2,23 +2,29 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from treetext.data import BadInput
 from treetext.data.registry import subclasses
 from treetext.models.base import Model
 
 
-@cache
+_registered: dict[str, type[Model]] = {}
+M = TypeVar("M", bound=type[Model])
+
+
 def models() -> dict[str, type[Model]]:
     """The class of each kind of model, by its name."""
-    # A class without settings of its own is a base of others.
-    kinds = {
-        str(cls.Settings.model_fields["kind"].default): cls
-        for cls in subclasses(Model, "treetext.models")
-        if "Settings" in vars(cls)
-    }
-    return dict(sorted(kinds.items()))
+    return dict(sorted({**_packaged(), **_registered}.items()))
+
+
+def register_model(cls: M) -> M:
+    """Make a model known that is not in this folder; a decorator of its class."""
+    kind = _kind(cls)
+    if kind in models() and models()[kind].__qualname__ != cls.__qualname__:
+        raise ValueError(f"kind: {kind!r} is the name of {models()[kind].__name__}; expected another name")
+    _registered[kind] = cls
+    return cls
 
 
 def find_model(values: Mapping[str, Any]) -> type[Model]:
@@ -28,3 +34,13 @@ def find_model(values: Mapping[str, Any]) -> type[Model]:
         problem = "missing" if kind is None else f"got {kind!r}"
         raise BadInput(f"kind: expected one of {', '.join(models())}, {problem}")
     return models()[kind]
+
+
+@cache
+def _packaged() -> dict[str, type[Model]]:
+    # A class without settings of its own is a base of others.
+    return {_kind(cls): cls for cls in subclasses(Model, "treetext.models") if "Settings" in vars(cls)}
+
+
+def _kind(cls: type[Model]) -> str:
+    return str(cls.Settings.model_fields["kind"].default)
