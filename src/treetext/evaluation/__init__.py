@@ -1,4 +1,4 @@
-"""Scores of models, statistics of their trees, agreement with references, and labels with other marginals."""
+"""Scores of models, statistics of their trees, agreement with reference trees, and ablation of the marginals."""
 
 from treetext.evaluation.ablation import Ablated, ablate
 from treetext.evaluation.agreement import Compared, TreebankAgreement, agreement

@@ -1,4 +1,4 @@
-"""Does the tree matter? A trained model with something else in the place of its marginals."""
+"""Ablation: does the tree matter? Scores a trained model with other marginals in place of its own."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -16,22 +16,22 @@ from treetext.models import Model, Output
 from treetext.nn import Replacement
 from treetext.trees import ROOT, Marginals, TreeDistribution
 
-MOST_DOCUMENTS, MOST_WORDS = 256, 50_000  # in a batch: enough for most to meet others of their length
+MOST_DOCUMENTS, MOST_WORDS = 256, 50_000  # in a batch: large, so most sequences meet others of the same length
 
 
 class Ablated(NamedTuple):
-    """What a model does with other marginals."""
+    """The predictions of a model with other marginals."""
 
     marginals: str
     """own, uniform, shuffled or best tree."""
     levels: list[str]
-    """Where they were replaced."""
+    """The levels whose marginals were replaced."""
     accuracy: Interval | None
-    """None where the texts have no labels."""
+    """None if the texts have no labels."""
     changed: Interval
-    """The share of texts that get another label than by the model's own marginals."""
+    """The share of texts whose label changes."""
     moved: float | None
-    """For shuffled ones: the share of sequences that met another of their length, to exchange marginals with."""
+    """For shuffled marginals, the share of sequences that got the marginals of another sequence."""
 
 
 def ablate(
@@ -43,11 +43,11 @@ def ablate(
     resamples: int = 1000,
     progress: Progress | None = None,
 ) -> list[Ablated]:
-    """Label all texts with a model's own marginals, and with others, at each level that has trees and at all of them.
+    """Label all texts with a model's own marginals and with other ones, at each level with trees and at all of them.
 
-    The others: ``uniform``, those of a distribution in which all trees are equally likely; ``shuffled``, those of
-    another sequence (a sentence of words, a document of sentences) of the same length; ``best tree``, 1 for the arcs
-    of the tree that a parse would give and 0 for all others.
+    Other marginals are ``uniform`` (all trees are equally likely), ``shuffled`` (those of another sequence of the same
+    length: of another sentence, or of another document) and ``best tree`` (1 for the arcs of the decoded tree, 0 for
+    all others).
     """
     levels = checked_levels(model)
     targets = checked_targets(model, corpus, split)
@@ -60,21 +60,21 @@ def ablate(
         for name, make in OTHERS.items():
             kinds = {level: words_kinds[name] if level == "words" else make(seed) for level in scope}
             trials.append(_Trial(name, scope, kinds))
-    found = _classes(model, corpus, split, trials, batch_size, progress)
+    predicted = _classes(model, corpus, split, trials, batch_size, progress)
     return [
-        _ablated(trial, classes, found[0], targets, resamples, seed)
-        for trial, classes in zip(trials, found, strict=True)
+        _ablated(trial, classes, predicted[0], targets, resamples, seed)
+        for trial, classes in zip(trials, predicted, strict=True)
     ]
 
 
 def uniform_marginals(trees: TreeDistribution) -> Marginals:
-    """Those where all trees of this kind are equally likely."""
+    """The marginals if all trees of this kind are equally likely."""
     scores = torch.zeros_like(trees.arcs), torch.zeros_like(trees.roots)
     return type(trees)(*scores, trees.lengths, trees.single_root).marginals
 
 
 def best_tree(trees: TreeDistribution) -> Marginals:
-    """1 for the arcs and the root of the tree that a parse would give, 0 for all others."""
+    """1 for the arcs and the root of the decoded tree (minimum Bayes risk), 0 for all others."""
     heads = trees.mbr()
     candidates = torch.arange(heads.shape[-1], device=heads.device)
     arcs = candidates[:, None] == heads[..., None, :]
@@ -82,9 +82,9 @@ def best_tree(trees: TreeDistribution) -> Marginals:
 
 
 class Shuffled:
-    """The marginals of another sequence of the same length in the same chunk of a batch; its own where there is none.
+    """The marginals of another sequence of the same length in the same bucket, or its own if there is none.
 
-    Counts the sequences of two nodes or more that were `seen`, and those of them that were `moved`.
+    Counts the sequences of two or more nodes (`seen`), and those of them that got other marginals (`moved`).
     """
 
     def __init__(self, seed: int) -> None:
@@ -97,7 +97,7 @@ class Shuffled:
         source = np.arange(len(lengths))
         for length in np.unique(lengths):
             some = self.random.permutation((lengths == length).nonzero()[0])
-            source[some] = np.roll(some, 1)  # around a ring: nobody keeps its own, unless alone
+            source[some] = np.roll(some, 1)  # a cycle: a sequence keeps its own marginals only if it is alone
         self.seen += int(np.count_nonzero(lengths > 1))
         self.moved += int(np.count_nonzero((lengths > 1) & (source != np.arange(len(lengths)))))
         which: Tensor = torch.from_numpy(source).to(trees.arcs.device)
@@ -117,18 +117,18 @@ class _Trial(NamedTuple):
     name: str
     levels: list[str]
     kinds: dict[str, Replacement]
-    """By level."""
+    """The replacement at each level."""
 
 
 def _classes(
     model: Model, corpus: Corpus, split: str, trials: Sequence[_Trial], batch_size: int, progress: Progress | None
 ) -> list[Int[np.ndarray, "documents"]]:
     """For each trial, the class of each text of a split."""
-    found = [prior_classes(model, corpus, split) for _ in trials]
+    predicted = [prior_classes(model, corpus, split) for _ in trials]
     doing = "scoring with other marginals"
     for texts, batch, own in run(model, corpus, split, batch_size, progress=progress, doing=doing):
-        outputs: dict[str, Output] = {"own": own}  # words take most of the time: once for each kind of marginals
-        for (name, levels, kinds), classes in zip(trials, found, strict=True):
+        outputs: dict[str, Output] = {"own": own}  # words take most of the time, so reuse them where they are the same
+        for (name, levels, kinds), classes in zip(trials, predicted, strict=True):
             kind = name if "words" in levels else "own"
             output = own
             if levels:
@@ -136,7 +136,7 @@ def _classes(
                     output = model(batch, kinds, outputs.get(kind))
             outputs.setdefault(kind, output)
             classes[texts] = output.logits.argmax(-1).cpu().numpy()
-    return found
+    return predicted
 
 
 def _ablated(

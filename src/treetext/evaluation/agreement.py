@@ -1,4 +1,4 @@
-"""How far a model's trees agree with those of a treebank."""
+"""Agreement of a model's trees with the trees of a treebank."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -17,21 +17,21 @@ from treetext.trees import ROOT
 
 
 class Compared(NamedTuple):
-    """A tree of a model beside that of the treebank."""
+    """A tree of a model and the treebank's tree over the same nodes."""
 
     level: str
     document: str
     name: str
     nodes: list[str]
-    """The words or, in the tree of a document, the names of its sentences."""
+    """The words or, for a tree over sentences, the names of the sentences."""
     reference: tuple[int, ...]
     """The heads in the treebank."""
     heads: tuple[int, ...]
     counted: list[bool]
-    """Which nodes count: all, unless punctuation is left out."""
+    """Whether each node counts. All do, unless punctuation is left out."""
 
     def record(self) -> dict[str, Any]:
-        """All of it for JSON, with how many of the treebank's heads and arcs are there, and if the root is."""
+        """All fields for JSON, with the number of correct heads and arcs, and whether the root is correct."""
         heads = self.heads
         counted = [(j, head) for j, head in enumerate(self.reference) if self.counted[j]]
         return {
@@ -46,22 +46,22 @@ class Compared(NamedTuple):
 
 
 class TreebankAgreement(NamedTuple):
-    """What `agreement` finds."""
+    """The result of `agreement`."""
 
     treebank: str
     format: str
     levels: dict[str, LevelAnalysis]
-    """Words and sentences, each where both the model and the treebank have trees of them; those of the treebank are
-    called gold."""
+    """The figures for words and sentences, if both the model and the treebank have such trees. The treebank's trees
+    are called gold."""
     trees: list[Compared]
-    """Each tree of the model, in the order of the treebank."""
+    """All trees of the model, in the order of the treebank."""
     notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
         """The figures, without the trees, as plain lists and dictionaries for JSON."""
-        found: dict[str, Any] = plain(self._replace(trees=[])._asdict())
-        del found["trees"]
-        return found
+        values: dict[str, Any] = plain(self._replace(trees=[])._asdict())
+        del values["trees"]
+        return values
 
 
 def agreement(
@@ -75,10 +75,11 @@ def agreement(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> TreebankAgreement:
-    """How many heads, arcs and roots of a treebank's trees a model's trees have, on the treebank's own words.
+    """The shares of a treebank's heads, arcs and roots that a model's trees have, on the treebank's tokens.
 
-    The same is said of the `untrained` model, of `others`, of random trees, chains and stars: see `analyse`.
-    ``punctuation=False`` counts no heads of punctuation. `progress` is told how many more texts are done.
+    The same is computed for the `untrained` model, for `others`, and for random trees, chains and stars: see
+    `analyse`. With ``punctuation=False``, heads of punctuation are not counted. `progress` is a callback that gets the
+    number of texts done since its last call.
     """
     levels, notes = _levels(model, treebank)
     if not punctuation:
@@ -88,10 +89,10 @@ def agreement(
     induced = {name: _induced(one, treebank.documents, levels, progress) for name, one in models.items()}
     results, trees = {}, list[Compared]()
     for level in levels:
-        found = {name: each[level] for name, each in induced.items()}
-        compared = list(_compared(level, treebank.documents, found[MODEL].forest.heads.tolist(), punctuation))
+        of_level = {name: each[level] for name, each in induced.items()}
+        compared = list(_compared(level, treebank.documents, of_level[MODEL].forest.heads.tolist(), punctuation))
         results[level] = judge(
-            found,
+            of_level,
             model.trees[level],
             np.array([head for tree in compared for head in tree.reference]),
             len(treebank.documents),
@@ -104,7 +105,7 @@ def agreement(
 
 
 def _levels(model: Model, treebank: Treebank) -> tuple[list[str], list[str]]:
-    """The levels that have trees here and there, and remarks on those that have some in the treebank alone."""
+    """The levels that have trees in both the model and the treebank, and remarks on the treebank's other levels."""
     there = ["words", "sentences"] if treebank.has_documents else ["words"]
     levels = checked_levels(model, there)
     without = [level for level in there if level not in levels]
@@ -119,7 +120,7 @@ def _induced(
     texts = [[list(map(written, sentence.words)) for sentence in document.sentences] for document in documents]
     induced = induce_from_words(model, model.task.from_sentences(texts), levels, progress)
     if "words" in induced:
-        # The trees of words do not depend on each other, so the sentences may have been grouped in any way.
+        # Word trees do not depend on other sentences, so the grouping of sentences does not matter.
         lengths = [len(sentence) for sentences in texts for sentence in sentences]
         owners = np.repeat(np.arange(len(texts)), [len(sentences) for sentences in texts])
         words, trees = induced["words"], len(lengths)
@@ -131,8 +132,8 @@ def _induced(
 def _compared(
     level: str, documents: Sequence[AnnotatedDocument], heads: Sequence[int], punctuation: bool
 ) -> Iterator[Compared]:
-    """Each tree of the treebank beside the heads that a model gives its nodes, all of them one after the other."""
-    found = iter(heads)
+    """Each tree of the treebank with the model's heads of its nodes. `heads` has those of all trees, concatenated."""
+    remaining = iter(heads)
     for document in documents:
         trees: Sequence[AnnotatedSentence | AnnotatedDocument] = document.sentences if level == "words" else [document]
         for each in trees:
@@ -141,5 +142,5 @@ def _compared(
                 nodes, counted = each.words, [punctuation or not mark for mark in each.punctuation]
             else:
                 nodes, counted = [sentence.name for sentence in each.sentences], [True] * len(each.sentences)
-            own = tuple(islice(found, len(nodes)))
+            own = tuple(islice(remaining, len(nodes)))
             yield Compared(level, document.name, each.name, nodes, each.tree.heads, own, counted)

@@ -1,4 +1,4 @@
-"""What the trees of a model are like, beside trees that know nothing; if they are the same twice; if they matter."""
+"""Analysis of a model's trees: their shapes, their agreement with other trees, and whether they matter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,27 +18,27 @@ from treetext.models import Model
 
 @dataclass(frozen=True)
 class Analysis:
-    """All that `analyse` finds."""
+    """The result of `analyse`."""
 
     data: str
     fingerprint: str
     split: str
     documents: int
     without_trees: int
-    """Texts without words."""
+    """The number of texts without words."""
     accuracy: Interval | None
-    """None where the texts have no labels."""
+    """None if the texts have no labels."""
     words: LevelAnalysis | None
     sentences: LevelAnalysis | None
     ablation: list[Ablated]
 
     @property
     def levels(self) -> dict[str, LevelAnalysis]:
-        """Those that have trees."""
+        """The levels that have trees."""
         return {name: level for name in LEVELS if (level := getattr(self, name)) is not None}
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain lists and dictionaries, for JSON."""
+        """The analysis as plain lists and dictionaries, for JSON."""
         return {name: plain(value) for name, value in vars(self).items()}
 
 
@@ -56,10 +56,10 @@ def analyse(
 ) -> Analysis:
     """Statistics of the trees that a model induces on the texts of a split, with 95% confidence intervals.
 
-    Beside them stand those of the same model `untrained` (the same settings and seed with fresh weights and random word
-    vectors, unless given), of random trees, chains and stars and, where known, of the gold trees. `others`, such as
-    models of other seeds, are compared with the model and with each other. `ablation` labels the texts again and again
-    with other marginals. `seed` is that of random trees, shuffling and the bootstrap, which draws documents.
+    The same statistics are computed for the `untrained` model (default: the same settings and seed, with fresh weights
+    and random word vectors), for random trees, chains and stars and, if known, for the gold trees. `others`, such as
+    models of other seeds, are compared with the model and with each other. `ablation` labels the texts with other
+    marginals too. `seed` is the seed of random trees, of shuffling and of the bootstrap over documents.
     """
     models = sources(model, others, untrained)
     _check(models, corpus)
@@ -72,9 +72,9 @@ def analyse(
             right = np.stack([classes == targets, np.ones(len(classes))], -1)[:, None].astype(float)
     levels = {}
     for level in checked_levels(model):
-        found = {name: trees[level] for name, trees in induced.items()}
-        gold = corpus.gold_heads(level, rows[np.unique(found[MODEL].forest.documents)])
-        levels[level] = judge(found, model.trees[level], gold, len(rows), resamples=resamples, seed=seed)
+        of_level = {name: trees[level] for name, trees in induced.items()}
+        gold = corpus.gold_heads(level, rows[np.unique(of_level[MODEL].forest.documents)])
+        levels[level] = judge(of_level, model.trees[level], gold, len(rows), resamples=resamples, seed=seed)
     return Analysis(
         data=corpus.name,
         fingerprint=corpus.fingerprint,
@@ -99,4 +99,4 @@ def _check(models: Mapping[str, Model], corpus: Corpus) -> None:
             (m.tokenizer.language, m.tokenizer.lowercase, m.tokenizer.tokenized) for m in (model, models[MODEL])
         )
         if mine != first:
-            raise BadInput(f"{name}: cuts texts into words otherwise than the first model; expected the same tokenizer")
+            raise BadInput(f"{name}: tokenises texts differently from the first model; expected the same tokenizer")

@@ -1,4 +1,4 @@
-"""Confidence intervals by drawing documents at random, again and again (Efron 1979)."""
+"""Confidence intervals by the bootstrap over documents (Efron 1979)."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Float
 
 LEVEL = 0.95
-AT_ONCE = 50  # resamples in memory
+AT_ONCE = 50  # resamples that are in memory at the same time
 
 
 class Interval(NamedTuple):
-    """A figure, and between which bounds it is; None where there is nothing to count."""
+    """A figure and the bounds of its confidence interval; None if there is nothing to count."""
 
     value: float | None
     low: float | None = None
@@ -18,10 +18,10 @@ class Interval(NamedTuple):
 
 
 def intervals(counts: Float[np.ndarray, "documents figures 2"], resamples: int = 1000, seed: int = 0) -> list[Interval]:
-    """Each figure, one sum over another, with the bounds of 95 of 100 resamples of the documents.
+    """The figures, each a quotient of two sums over documents, with 95% confidence intervals.
 
-    Documents, not trees, are drawn, because the trees of a document are alike. The same seed and number of documents
-    give the same draws, so figures that are found one after the other can be compared.
+    Documents are resampled, not trees, because the trees of a document are not independent. The same seed and number
+    of documents give the same resamples, so figures of separate calls can be compared.
     """
     documents, figures = counts.shape[:2]
     values = quotients(counts.sum(0))
@@ -29,21 +29,21 @@ def intervals(counts: Float[np.ndarray, "documents figures 2"], resamples: int =
         return [Interval(_number(value)) for value in values]
     random = np.random.default_rng(seed)
     flat = np.ascontiguousarray(counts).reshape(documents, -1)
-    found = np.empty((resamples, figures))
+    resampled = np.empty((resamples, figures))
     for start in range(0, resamples, AT_ONCE):
         some = range(start, min(start + AT_ONCE, resamples))
         times = [np.bincount(random.integers(documents, size=documents), minlength=documents) for _ in some]
-        found[some] = quotients((np.array(times, float) @ flat).reshape(len(some), figures, 2))
-    found.sort(axis=0)  # NaN comes last
-    bounds = [_bounds(column[: np.count_nonzero(~np.isnan(column))]) for column in found.T]
+        resampled[some] = quotients((np.array(times, float) @ flat).reshape(len(some), figures, 2))
+    resampled.sort(axis=0)  # NaN comes last
+    bounds = [_bounds(column[: np.count_nonzero(~np.isnan(column))]) for column in resampled.T]
     return [Interval(_number(value), *bound) for value, bound in zip(values, bounds, strict=True)]
 
 
 def quotients(sums: Float[np.ndarray, "*some 2"]) -> Float[np.ndarray, "*some"]:
-    """The first over the second; NaN where that is 0."""
+    """The first sum divided by the second; NaN if the second is 0."""
     above, below = sums[..., 0], sums[..., 1]
-    found: np.ndarray = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
-    return found
+    values: np.ndarray = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+    return values
 
 
 def _bounds(column: np.ndarray) -> tuple[float | None, float | None]:

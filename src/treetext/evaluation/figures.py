@@ -1,4 +1,4 @@
-"""All figures of the trees of a level, beside those of trees that know nothing."""
+"""All figures of the trees of a level, of reference trees and of gold trees."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -15,14 +15,13 @@ from treetext.evaluation.sources import GOLD, MODEL, UNTRAINED
 from treetext.models import TreeKind
 
 FIGURES = (*SHAPES, "entropy", "margin", *(f"gold_{name}" for name in COMPARED))
-"""The names of all figures; `Statistics` says what they are. The entropy is a share of the most that there can be, the
-margin how much more (in nats) the log probability of the best tree is than that of the second best: both are means over
-the trees of two nodes or more. Those of gold are the shares of the heads, arcs (in either direction) and roots of the
-gold trees, or of a treebank's."""
+"""The names of all figures. `Statistics` explains the shapes. The entropy is a share of its maximum. The margin is the
+log probability of the best tree minus that of the second best, in nats. Both are means over trees of two or more nodes.
+Figures of gold are the shares of the heads, arcs (in either direction) and roots of the gold trees that are present."""
 
 
 class Agreement(NamedTuple):
-    """How many heads, arcs (in either direction) and roots the trees of one source have that those of another have."""
+    """The shares of heads, arcs (in either direction) and roots of one source's trees that another's have."""
 
     first: str
     second: str
@@ -32,14 +31,14 @@ class Agreement(NamedTuple):
 
 
 class LevelAnalysis(NamedTuple):
-    """The trees over words, or over sentences."""
+    """The figures of the trees over words, or over sentences."""
 
     trees: int
     nodes: int
     single: int
-    """Trees of a single node."""
+    """The number of trees of a single node."""
     figures: dict[str, dict[str, Interval]]
-    """For each source of trees (the model, the untrained model, random ones, …), each of `FIGURES`."""
+    """For each source of trees (the model, the untrained model, random trees, …), each of `FIGURES`."""
     agreement: list[Agreement]
 
 
@@ -53,10 +52,10 @@ def judge(
     resamples: int = 1000,
     seed: int = 0,
 ) -> LevelAnalysis:
-    """All figures of the trees that models induce, of trees that know nothing, and of the gold trees if there are any.
+    """All figures of the trees that models induce, of reference trees, and of the gold trees if they are known.
 
-    Trees that know nothing are of the model's `kind`. `counted` says which nodes count where heads and arcs are
-    compared (default: all).
+    Random trees are of the model's `kind`. `counted` has the nodes that count when heads and arcs are compared
+    (default: all).
     """
     own = induced[MODEL].forest
     heads = {name: each.forest.heads for name, each in induced.items()}
@@ -75,9 +74,9 @@ def judge(
     models = set(induced) - {UNTRAINED}
     pairs = [pair for pair in combinations(heads, 2) if MODEL in pair or models.issuperset(pair)]
     counts += [same(*pair) for pair in pairs]
-    found = iter(intervals(np.concatenate(counts, axis=1), resamples, seed))
-    figures = {name: {figure: next(found) for figure in FIGURES} for name in heads}
-    agreement = [Agreement(*pair, next(found), next(found), next(found)) for pair in pairs]
+    values = iter(intervals(np.concatenate(counts, axis=1), resamples, seed))
+    figures = {name: {figure: next(values) for figure in FIGURES} for name in heads}
+    agreement = [Agreement(*pair, next(values), next(values), next(values)) for pair in pairs]
     single = int(np.count_nonzero(own.lengths == 1))
     return LevelAnalysis(len(own.lengths), len(own.heads), single, figures, agreement)
 
@@ -92,7 +91,7 @@ def plain(value: Any) -> Any:
 
 
 def _sureness(name: str, induced: Mapping[str, Induced], documents: int) -> Float[np.ndarray, "documents 2 2"]:
-    """The sums behind the means of entropies and margins; random trees are all equally likely."""
+    """The sums behind the mean entropy and margin. Random trees are uniform: entropy share 1, margin 0."""
     counts = np.zeros((documents, 2, 2))
     forest = induced[MODEL].forest
     choice = forest.lengths > 1

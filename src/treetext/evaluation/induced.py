@@ -1,4 +1,4 @@
-"""The trees that a model induces on all texts of a split, as arrays: no tree becomes an object of its own."""
+"""The trees that a model induces on all texts of a split, as arrays instead of `Tree` objects."""
 
 from dataclasses import dataclass
 
@@ -16,19 +16,19 @@ from treetext.trees import PAD
 
 @dataclass(frozen=True)
 class Induced:
-    """The trees of a level, by document and in the order of the text, and how certain the model is of them."""
+    """The trees of a level, in the order of the documents and of the text, and how certain the model is of them."""
 
     forest: Forest
     entropies: Float[np.ndarray, "trees"]
     """The entropy of each distribution as a share of its maximum; 0 for a single node."""
     margins: Float[np.ndarray, "trees"]
-    """The log probability of the best tree less that of the second best; inf for a single node."""
+    """The log probability of the best tree minus that of the second best; inf for a single node."""
 
 
 def induce(
     model: Model, corpus: Corpus, split: str = "test", progress: Progress | None = None
 ) -> tuple[dict[str, Induced], Int[np.ndarray, "documents"]]:
-    """The trees of each level that has some, and the class of each text: the prior's, where there are no words."""
+    """The trees of each level with trees, and the class of each text. Texts without words get the prior's class."""
     rows = corpus.rows[split]
     whole = np.flatnonzero(corpus.task.is_whole(corpus.encoded.sentence_counts[rows]))
     lengths = [corpus.encoded.lengths(row) for row in rows[whole].tolist()]
@@ -43,7 +43,7 @@ def induce(
 def induce_from_words(
     model: Model, documents: list[list[list[str]]], levels: list[str], progress: Progress | None = None
 ) -> dict[str, Induced]:
-    """The trees of some levels over texts that are words already, each text a document or a pair."""
+    """The trees of some levels over tokenised texts, each a document or a pair."""
     lengths = [np.array([len(words) for words in sentences], np.int64) for sentences in documents]
     gathered = Gathered(levels, lengths, np.arange(len(documents)))
     for ran in model.run(Texts.from_words(documents), progress=progress, doing="inducing trees"):
@@ -52,7 +52,7 @@ def induce_from_words(
 
 
 class Gathered:
-    """The trees of some documents, whose sentences have so many words, as they come in batches."""
+    """Collects the trees of batches. `lengths` has the number of words of each sentence, for each document."""
 
     def __init__(self, levels: list[str], lengths: list[Int[np.ndarray, "_"]], documents: Int[np.ndarray, "_"]) -> None:
         self.documents, self.counts = documents, np.array([len(each) for each in lengths], np.int64)
@@ -63,11 +63,11 @@ class Gathered:
 
     @property
     def levels(self) -> dict[str, Induced]:
-        """All trees so far."""
+        """The trees of each level so far."""
         return {level: filling.induced for level, filling in self.fillings.items()}
 
     def add(self, ran: Ran) -> None:
-        """Decode the trees of a batch of documents, and put them where they belong."""
+        """Decode the trees of a batch, and store them in the order of the documents."""
         documents = np.searchsorted(self.documents, ran.texts)
         if "words" in self.fillings:
             own = self.counts[documents]
@@ -82,7 +82,7 @@ class Gathered:
 
 
 class _Filling:
-    """Trees of known sizes, which come in any order."""
+    """Arrays for trees of known sizes, which are added in any order."""
 
     def __init__(self, lengths: Int[np.ndarray, "trees"], documents: Int[np.ndarray, "trees"]) -> None:
         self.induced = Induced(
@@ -93,7 +93,7 @@ class _Filling:
         self.starts = np.cumsum(lengths) - lengths
 
     def add(self, buckets: list[LevelOutput], places: Int[np.ndarray, "_"]) -> None:
-        """The trees of all buckets, and which trees these are."""
+        """Decode the trees of all buckets. `places` has the index of each tree."""
         done = 0
         for bucket in buckets:
             trees = bucket.trees

@@ -1,4 +1,4 @@
-"""How many arcs of the gold trees a model's trees have, where the gold trees are known."""
+"""Recovery of gold trees: the shares of gold heads, arcs and roots that a model's trees have."""
 
 from typing import NamedTuple
 
@@ -12,26 +12,26 @@ from treetext.models import Model
 
 
 class Recovery(NamedTuple):
-    """Shares of what is known, from 0 to 1: of the trees of a model, or as expected of random trees."""
+    """Shares of the gold trees, from 0 to 1, in the trees of a model or, as expected values, in random trees."""
 
     heads: float
-    """Of the nodes, roots included: how many have the right head."""
+    """The share of the nodes, roots included, that have the right head."""
     arcs: float
-    """Of the arcs: how many are there, in either direction."""
+    """The share of the gold arcs that are present, in either direction."""
     roots: float
-    """Of the trees: how many have the right root."""
+    """The share of the trees that have the right root."""
 
 
 def gold_recovery(model: Model, corpus: Corpus, split: str = "test") -> dict[str, dict[str, Recovery]]:
-    """For words and for sentences, how many gold arcs the model's trees have (`found`), and random trees (`chance`).
+    """For words and for sentences, the recovery by the model's trees (`found`) and by random trees (`chance`).
 
-    Random trees are all equally likely: over n nodes, each head is right with probability 1/n, and each arc is there
-    in either direction with probability 2/n. Trees of a single node count
-    for nothing; a level that has no others is left out.
+    All random trees are equally likely: over n nodes, each head is right with probability 1/n, and each arc is present
+    in either direction with probability 2/n. Trees of a single node are ignored. A level without larger trees is left
+    out.
     """
     results = {}
-    for level, found in induce(model, corpus, split)[0].items():
-        forest = found.forest
+    for level, induced in induce(model, corpus, split)[0].items():
+        forest = induced.forest
         if not (forest.lengths > 1).any():
             continue
         gold = corpus.gold_heads(level, corpus.rows[split][np.unique(forest.documents)])
@@ -44,6 +44,6 @@ def gold_recovery(model: Model, corpus: Corpus, split: str = "test") -> dict[str
 
 
 def chance(lengths: Int[np.ndarray, "trees"]) -> Recovery:
-    """What is expected of random trees of these sizes, each with a single root."""
+    """The expected recovery by random trees of these sizes, each with a single root."""
     n = lengths[lengths > 1]
     return Recovery(len(n) / n.sum(), (2 * (n - 1) / n).sum() / (n - 1).sum(), (1 / n).mean())

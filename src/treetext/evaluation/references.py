@@ -1,4 +1,4 @@
-"""Trees that know nothing of the text. What is true of these, too, says nothing of a model."""
+"""Reference trees that do not depend on the text. A figure that these reach, too, says nothing about a model."""
 
 from typing import Any
 
@@ -15,56 +15,56 @@ REFERENCES = ("random", "left chain", "right chain", "star")
 def reference_heads(
     name: str, lengths: Int[np.ndarray, "trees"], *, projective: bool = False, single_root: bool = True, seed: int = 0
 ) -> Int[np.ndarray, "nodes"]:
-    """The heads of trees with so many nodes each, one tree after the other.
+    """The heads of trees with these numbers of nodes, concatenated.
 
-    In a ``left chain``, the head of each node is the next one, so that arcs point left; in a ``right chain``, the one
-    before it; in a ``star``, the first node. Of the trees of a kind (projective, with a single root), ``random`` ones
-    are all equally likely.
+    In a ``left chain``, the head of each node is the next one, so arcs point left. In a ``right chain``, it is the
+    previous one; in a ``star``, the first node. A ``random`` tree is drawn uniformly from all trees of the kind
+    (`projective`, `single_root`).
     """
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     node = np.arange(len(starts)) - starts
-    found: np.ndarray
+    heads: np.ndarray
     if name == "right chain":
-        found = node - 1
+        heads = node - 1
     elif name == "left chain":
-        found = np.where(node + 1 < np.repeat(lengths, lengths), node + 1, ROOT)
+        heads = np.where(node + 1 < np.repeat(lengths, lengths), node + 1, ROOT)
     elif name == "star":
-        found = np.where(node > 0, 0, ROOT)
+        heads = np.where(node > 0, 0, ROOT)
     elif name != "random":
         raise ValueError(f"name: expected one of {', '.join(REFERENCES)}, got {name!r}")
     elif projective:
-        found = _random_projective(lengths, single_root, seed)
+        heads = _random_projective(lengths, single_root, seed)
     else:
-        found = _random(lengths, np.random.default_rng(seed).random(len(node)), single_root)
-    return found
+        heads = _random(lengths, np.random.default_rng(seed).random(len(node)), single_root)
+    return heads
 
 
 @njit(cache=True, nogil=True)
 def _random(lengths: Any, numbers: Any, single_root: bool) -> Any:
-    """Trees from random sequences (Prüfer 1918), a number between 0 and 1 for each node."""
+    """Random trees by Prüfer sequences (Prüfer 1918), from a random number between 0 and 1 for each node."""
     heads = np.empty(len(numbers), np.int64)
     start = 0
     for tree in range(len(lengths)):
         n = lengths[tree]
-        # With many roots: a tree over the nodes and the artificial root, n. Else over the nodes, rooted in the last,
-        # which then changes places with any.
+        # With several roots: a tree over the nodes and an artificial root, n. With a single root: a tree over the
+        # nodes whose root is the last one, which then swaps places with a random node.
         size = n if single_root else n + 1
         sequence = (numbers[start : start + max(size - 2, 0)] * size).astype(np.int64)
-        found = heads[start : start + n]
-        _decode(sequence, size, found)
+        own = heads[start : start + n]
+        _decode(sequence, size, own)
         if single_root:
-            found[n - 1] = ROOT
-            _swap(found, n - 1, int(numbers[start + n - 1] * n))
+            own[n - 1] = ROOT
+            _swap(own, n - 1, int(numbers[start + n - 1] * n))
         else:
-            found[found == n] = ROOT
+            own[own == n] = ROOT
         start += n
     return heads
 
 
 @njit(cache=True, nogil=True)
 def _decode(sequence: Any, size: int, heads: Any) -> None:
-    """The heads of all nodes but the last, which is the root, of the tree over `size` nodes with this sequence."""
-    waiting = np.zeros(size, np.int64)  # children to come
+    """Write the heads of the tree with this Prüfer sequence. Its root, the last of `size` nodes, gets none."""
+    waiting = np.zeros(size, np.int64)  # children not yet attached
     for node in sequence:
         waiting[node] += 1
     place = 0
@@ -87,7 +87,7 @@ def _decode(sequence: Any, size: int, heads: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _swap(heads: Any, a: int, b: int) -> None:
-    """Let two nodes change places."""
+    """Swap two nodes."""
     for node in range(len(heads)):
         if heads[node] == a:
             heads[node] = b

@@ -1,4 +1,4 @@
-"""The one loop that runs a model over a corpus: everything else in this package uses it."""
+"""The one loop that runs a model over a corpus. Everything else in this package uses it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -22,19 +22,19 @@ def run(
     progress: Progress | None = None,
     doing: str = "scoring texts",
 ) -> Iterator[Ran]:
-    """Run on all texts of a split that have words: `Ran.texts` are indices into the rows of the split."""
+    """Run a model on all texts of a split that have words. `Ran.texts` are indices into the rows of the split."""
     check_task(model, corpus)
     texts = Texts.from_corpus(corpus, corpus.rows[split], model.labels)
     return model.run(texts, batch_size, most_words=most_words, marginals=marginals, progress=progress, doing=doing)
 
 
 def prior_classes(model: Model, corpus: Corpus, split: str) -> Int[np.ndarray, "_"]:
-    """For each text of a split, the class that is predicted for a text without words."""
+    """For each text of a split, the prior's most probable class: the prediction for texts without words."""
     return np.full(len(corpus.rows[split]), int(np.argmax(model.prior)))
 
 
 def check_task(model: Model, corpus: Corpus, name: str = "model") -> None:
-    """Refuse a model for another task than the corpus is for."""
+    """Raise `BadInput` if the model and the corpus have different tasks."""
     if model.task is not corpus.task:
         expected = f"expected a model of {corpus.task}"
         raise BadInput(f"{name}: a model of {model.task}, but {corpus.name} has {corpus.task}; {expected}")

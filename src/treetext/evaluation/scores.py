@@ -1,4 +1,4 @@
-"""Accuracy and confusions of a model on a split."""
+"""Accuracy and confusion matrix of a model on a split."""
 
 from typing import NamedTuple
 
@@ -11,20 +11,20 @@ from treetext.models import Model
 
 
 class Evaluation(NamedTuple):
-    """How well a model does on a split."""
+    """The scores of a model on a split."""
 
     split: str
     documents: int
     empty: int
-    """Texts without words, for which the most frequent class is predicted."""
+    """The number of texts without words, for which the most frequent class is predicted."""
     accuracy: float
     labels: list[str]
     confusion: list[list[int]]
-    """At [i][j], how many texts of label i were given label j."""
+    """At [i][j], the number of texts with label i for which label j was predicted."""
 
 
 def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress: Progress | None = None) -> Evaluation:
-    """The accuracy on all texts of a split: none is left out."""
+    """The accuracy on all texts of a split, including those without words."""
     corpus = data if isinstance(data, Corpus) else open_corpus(data, progress)
     check_task(model, corpus)
     corpus.check_split(split)
@@ -40,7 +40,7 @@ def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress:
 
 
 def predictions(model: Model, corpus: Corpus, split: str, progress: Progress | None = None) -> Int[np.ndarray, "_"]:
-    """The class of each text of a split, as an index into the labels; the prior's, where there are no words."""
+    """The class of each text of a split, as an index into the labels. Texts without words get the prior's class."""
     classes = prior_classes(model, corpus, split)
     for texts, _, output in run(model, corpus, split, progress=progress):
         classes[texts] = output.logits.argmax(-1).cpu().numpy()

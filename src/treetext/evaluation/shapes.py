@@ -1,7 +1,7 @@
-"""The shapes of trees, counted: how deep, how flat, how long their arcs, how many cross; and how alike two trees are.
+"""Statistics of the shapes of trees (depth, arc length, crossing arcs, …), and comparison of trees.
 
-Every figure is one sum over another, over all trees. So what is counted is kept by document, as pairs of such sums:
-adding documents up, or drawing them at random, then gives the figure of any set of documents.
+Every figure is a quotient of two sums over all trees. Counts are kept by document, as pairs of such sums: adding them
+gives the figure of any set of documents, such as a bootstrap sample.
 """
 
 from collections.abc import Sequence
@@ -13,49 +13,49 @@ from numba import njit
 
 from treetext.trees import ROOT, Tree
 
-DEEPEST = 6  # the depths that have a figure each, as in the paper
+DEEPEST = 6  # each depth up to this one has a figure, as in the paper
 
 
 class Statistics(NamedTuple):
-    """Figures of some trees; None where there is nothing to count. All shares are from 0 to 1.
+    """Figures of some trees; None if there is nothing to count. All shares are from 0 to 1.
 
-    Trees of a single node have no arcs and no choice: they count for projectivity, height and depth alone.
+    Trees of a single node, which have no arcs, count only for projectivity, height and depth.
     """
 
     trees: int
     nodes: int
     projective: float | None
-    """Of the trees: those without crossing arcs, the arc of the artificial root, left of all nodes, included."""
+    """The share of trees without crossing arcs. Arcs from the artificial root, left of all nodes, count too."""
     height: float | None
     """The mean over trees of the largest depth. The depth of a root is 1."""
     depth_1: float | None
-    """Of the nodes: those at this depth."""
+    """The share of nodes at this depth."""
     depth_2: float | None
     depth_3: float | None
     depth_4: float | None
     depth_5: float | None
     depth_6: float | None
     deeper: float | None
-    """Of the nodes: those that are deeper still."""
+    """The share of nodes deeper than these."""
     star: float | None
-    """Of the trees with 4 nodes or more: those in which all nodes hang from the root."""
+    """The share of trees with 4 or more nodes in which all nodes but the root are its children, or all are roots."""
     hub: float | None
-    """Of the same trees: those in which all nodes hang from one node, itself and the root excepted.
+    """The share of trees with 4 or more nodes in which all nodes but the root and one node are children of that node.
 
-    That node is the root, as in a star, or hangs from it. All smaller trees are so."""
+    That node is the root, as in a star, or a child of the root. All smaller trees have this shape."""
     leaves: float | None
-    """Of the nodes: those on which nothing hangs."""
+    """The share of nodes without children."""
     arc_length: float | None
     """The mean over arcs of their length, divided by the number of nodes."""
     left: float | None
-    """Of the arcs: those from a head to a node on its left."""
+    """The share of arcs from a head to a node on its left."""
     right: float | None
     crossing: float | None
-    """Of the arcs: those that cross any other, that of the artificial root included."""
+    """The share of arcs that cross another arc, including those from the artificial root."""
     root_position: float | None
-    """The mean place of the root: 0 is the first node, 1 the last."""
+    """The mean position of the root: 0 is the first node, 1 is the last."""
     root_first: float | None
-    """Of the roots: those that are the first node."""
+    """The share of roots that are the first node."""
     root_last: float | None
 
 
@@ -64,7 +64,7 @@ COMPARED = ("heads", "arcs", "roots")
 
 
 class Forest(NamedTuple):
-    """Many trees, one after the other, and the document that each belongs to."""
+    """Many trees, concatenated, and the document of each."""
 
     heads: Int[np.ndarray, "nodes"]
     lengths: Int[np.ndarray, "trees"]
@@ -72,16 +72,16 @@ class Forest(NamedTuple):
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> "Forest":
-        """These trees, each of them a document."""
+        """These trees, each as its own document."""
         heads = np.array([head for tree in trees for head in tree.heads], dtype=np.int32)
         return cls(heads, np.array([len(tree) for tree in trees], dtype=np.int64), np.arange(len(trees)))
 
 
 def tree_statistics(trees: Sequence[Tree]) -> Statistics:
-    """All that the shapes of trees say.
+    """Statistics of the shapes of trees.
 
-    >>> found = tree_statistics([Tree.from_heads([1, -1, 1, 1]), Tree.from_heads([-1, 0])])
-    >>> found.height, found.star, found.leaves, found.right
+    >>> shapes = tree_statistics([Tree.from_heads([1, -1, 1, 1]), Tree.from_heads([-1, 0])])
+    >>> shapes.height, shapes.star, shapes.leaves, shapes.right
     (2.0, 1.0, 0.6666666666666666, 0.75)
     """
     counts = count_shapes(Forest.of(trees), len(trees)).sum(0)
@@ -101,10 +101,11 @@ def compare(
     documents: int,
     counted: Bool[np.ndarray, "nodes"] | None = None,
 ) -> Float[np.ndarray, "_ 3 2"]:
-    """For each document, how many heads, arcs and roots of the forest the trees with these heads have, too.
+    """For each document, the number of heads, arcs and roots of the forest that the trees with these heads share.
 
-    Of all nodes that are `counted`, those with the same head; of the arcs into these, those that are there in either
-    direction; of all roots, those that are roots there. Trees of a single node count for nothing.
+    Heads: nodes with the same head. Arcs: arcs that are present in either direction. Roots: roots that are roots in
+    both. Each comes with its total. Only nodes that are `counted` (default: all) count for heads and arcs. Trees of a
+    single node are ignored.
     """
     counts = np.zeros((documents, len(COMPARED), 2))
     which = np.ones(len(heads), bool) if counted is None else counted
@@ -123,7 +124,7 @@ def _count_shapes(heads: Any, lengths: Any, documents: Any, counts: Any) -> None
 
 @njit(cache=True, nogil=True)
 def _count_tree(heads: Any, counts: Any) -> None:
-    """Add what one tree has; the columns are in the order of `SHAPES`."""
+    """Add the counts of one tree. The columns are in the order of `SHAPES`."""
     n = len(heads)
     depths, crossed, children = _depths(heads), _crossed(heads), np.zeros(n, np.int64)
     height, roots = 0, 0
@@ -169,7 +170,7 @@ def _depths(heads: Any) -> Any:
     depths = np.zeros(len(heads), np.int64)
     for start in range(len(heads)):
         steps, node = 0, start
-        while node != ROOT and depths[node] == 0:  # up to what is known
+        while node != ROOT and depths[node] == 0:  # up to a node of known depth
             steps += 1
             node = heads[node]
         depth, node = steps + (0 if node == ROOT else depths[node]), start
@@ -182,7 +183,7 @@ def _depths(heads: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _crossed(heads: Any) -> Any:
-    """Whether the arc into each node crosses another; ROOT, which is -1, is also the place of the artificial root."""
+    """Whether the arc into each node crosses another one. ROOT (-1) is also the position of the artificial root."""
     n = len(heads)
     crossed = np.zeros(n, np.bool_)
     for a in range(n):
