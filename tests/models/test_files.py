@@ -243,8 +243,8 @@ def test_from_the_cache_of_the_hub_offline(saved, tmp_path):
     assert done.returncode == 0, done.stderr
     found, missing, invalid = done.stdout.splitlines()
     assert found == "['bad', 'good', 'so-so']"
-    assert missing.startswith("somebody/missing: neither a directory nor to be had from the hub: ")
-    assert invalid.startswith("-bad-/--name..: neither a directory nor to be had from the hub: ")
+    assert missing.startswith("somebody/missing: neither a directory nor available on the hub: ")
+    assert invalid.startswith("-bad-/--name..: neither a directory nor available on the hub: ")
 
 
 PUSH = """

@@ -1,4 +1,4 @@
-"""Whole models: one file a system, a registry, save and load."""
+"""Whole models: one module per system, a registry, saving and loading."""
 
 from treetext.models.base import Model, Output, Ran, TreeKind
 from treetext.models.files import check_free, load_model, push_to_hub, save_model, shipped_models

@@ -1,4 +1,4 @@
-"""A logistic regression on word counts: a model that knows nothing of order or trees."""
+"""A bag of words: logistic regression on word counts. It ignores word order and has no trees."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
@@ -17,25 +17,25 @@ from treetext.models.words import VocabularyModel, corpus_vocabulary
 from treetext.nn import Replacement
 
 FIRST = max(PAD_ID, UNK_ID) + 1
-"""The id of the first word that has a weight: those of padding and of unknown words stay 0."""
+"""The id of the first word that has a weight. The weights of padding and of unknown words stay 0."""
 
 
 class BagOfWordsSettings(ModelSettings):
-    """How the regression is fitted."""
+    """The settings of `BagOfWords`."""
 
     kind: Literal["bag-of-words"] = "bag-of-words"
-    min_count: int = Field(1, ge=1, description="how often a word must occur in the training data")
+    min_count: int = Field(1, ge=1, description="least number of occurrences of a word in the training data")
     strength: float = Field(1.0, gt=0, description="inverse of the strength of the L2 regularisation")
 
 
 class BagOfWordsPairsSettings(BagOfWordsSettings):
-    """The same for pairs."""
+    """The settings of `BagOfWordsPairs`."""
 
     kind: Literal["bag-of-words-pairs"] = "bag-of-words-pairs"  # type: ignore[assignment]
 
 
 class BagOfWords(VocabularyModel):
-    """Adds up a weight for each word and class; of a pair, the words of both sentences count."""
+    """Classifies documents by the sum of a weight for each word and class."""
 
     Settings = BagOfWordsSettings
     task: ClassVar[Task] = DOCUMENTS
@@ -76,7 +76,7 @@ class BagOfWords(VocabularyModel):
         marginals: Mapping[str, Replacement] | None = None,  # noqa: ARG002
         reuse: Output | None = None,  # noqa: ARG002
     ) -> Output:
-        """The sum of the weights of all words; those of padding and of unknown words are 0."""
+        """The sum of the weights of all words. Padding and unknown words have weight 0."""
         sentences = torch.cat([self.weight[ids].sum(1) for ids in batch.words])[batch.order]
         counts = torch.cat(batch.counts)[batch.document_order]
         document = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
@@ -99,7 +99,7 @@ class BagOfWords(VocabularyModel):
         regression = LogisticRegression(C=self.settings.strength, max_iter=2000)
         regression.fit(counts[:, FIRST:], corpus.targets(self.labels)[rows])
         weight, bias = regression.coef_, regression.intercept_
-        if len(self.labels) == 2:  # one row, the scores of the second class against the first
+        if len(self.labels) == 2:  # scikit-learn has one row: the score of the second class minus that of the first
             weight, bias = np.vstack([np.zeros_like(weight), weight]), np.array([0.0, bias[0]])
         with torch.no_grad():
             self.weight[FIRST:] = torch.from_numpy(weight.T.copy()).to(self.weight)
@@ -107,7 +107,7 @@ class BagOfWords(VocabularyModel):
 
 
 class BagOfWordsPairs(BagOfWords):
-    """The same for pairs."""
+    """Classifies pairs in the same way, by the words of both sentences together."""
 
     Settings = BagOfWordsPairsSettings
     task = PAIRS

@@ -1,4 +1,4 @@
-"""The contract of all models: batches in, scores and trees out."""
+"""The base class of all models: batches in, scores and trees out."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,22 +18,22 @@ from treetext.nn import LevelOutput, Replacement
 
 MOST_WORDS = 50_000
 Say = Callable[[str], object]
-"""Prints a remark for the user."""
+"""A callback that gets remarks for the user."""
 
 
 class Output(NamedTuple):
-    """What a model computes for a batch."""
+    """The output of a model for a batch."""
 
     logits: Float[Tensor, "b classes"]
     """The scores of the classes."""
     texts: Float[Tensor, "b k"] | None = None
-    """A vector for each text, where the model has one."""
+    """A vector for each text, if the model has one."""
     levels: Mapping[str, list[LevelOutput]] = {}
-    """For words and for sentences, where the model has such a level, what each bucket of the batch became."""
+    """The outputs of each level that the model has (words, sentences), one for each bucket of the batch."""
 
 
 class TreeKind(NamedTuple):
-    """The trees of a level."""
+    """The kind of the trees of a level."""
 
     projective: bool
     single_root: bool
@@ -43,7 +43,7 @@ class Ran(NamedTuple):
     """A batch that a model has run on."""
 
     texts: list[int]
-    """Which texts these are."""
+    """The indices of the texts in the batch."""
     batch: Batch
     output: Output
 
@@ -51,18 +51,18 @@ class Ran(NamedTuple):
 class Model(nn.Module):
     """A classifier of texts.
 
-    `labels` are the classes in the order of their scores; `prior` is the share of each in training, which is the
-    prediction for a text without words. `about` says where the model comes from, for its card.
+    `labels` are the classes in the order of their scores. `prior` is the share of each class in training (default:
+    uniform); it is the prediction for a text without words. `about` describes the origin of the model, for its card.
     """
 
     Settings: ClassVar[type[ModelSettings]]
     task: ClassVar[Task]
     by_gradients: ClassVar[bool] = True
-    """Whether the model is trained by gradients; if not, `fit` trains it."""
+    """Whether the model is trained by gradients. If not, `fit` trains it."""
     uses_gold: ClassVar[bool] = False
     """Whether `forward` reads the gold trees of a batch."""
     files: ClassVar[tuple[str, ...]] = ()
-    """The files of a saved model beside its settings and weights: see `write_files`."""
+    """The files of a saved model in addition to its settings and weights: see `write_files`."""
 
     def __init__(
         self,
@@ -87,10 +87,10 @@ class Model(nn.Module):
     def forward(
         self, batch: Batch, marginals: Mapping[str, Replacement] | None = None, reuse: Output | None = None
     ) -> Output:
-        """Scores of the classes, and the levels behind them.
+        """The scores of the classes, and the outputs of the levels.
 
-        `marginals` replaces the marginals of a level's trees by others. `reuse` is an output for the same batch whose
-        words had the marginals that they are to have now: a model may take its words instead of computing them again.
+        `marginals` has functions that replace the marginals of a level's trees. `reuse` is an output for the same batch
+        with the same marginals of words: a model may reuse its level of words instead of computing it again.
         """
 
     @classmethod
@@ -99,11 +99,11 @@ class Model(nn.Module):
         settings: Any,
         corpus: Corpus,
         *,
-        seed: int = 0,  # noqa: ARG003 (for models that draw more than weights)
+        seed: int = 0,  # noqa: ARG003 (for models that draw other random numbers)
         progress: Progress | None = None,  # noqa: ARG003
         say: Say | None = None,  # noqa: ARG003
     ) -> Self:
-        """An untrained model for the classes of a corpus; weights are drawn by torch's global generator."""
+        """An untrained model for the classes of a corpus. Weights come from torch's global generator."""
         return cls(settings, corpus.classes, corpus.tokenizer, prior=corpus.prior(corpus.classes))
 
     def fit(self, corpus: Corpus, progress: Progress | None = None) -> None:
@@ -112,7 +112,7 @@ class Model(nn.Module):
 
     @property
     def trees(self) -> dict[str, TreeKind]:
-        """The levels (words, sentences) that have trees, and of which kind."""
+        """The levels (words, sentences) that have trees, and the kind of these trees."""
         return {}
 
     @property
@@ -122,45 +122,45 @@ class Model(nn.Module):
 
     @property
     def size(self) -> int:
-        """How many parameters there are, without word vectors."""
+        """The number of parameters, without word vectors."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def facts(self) -> dict[str, str]:
-        """Facts for people, by name: for the model card and reports."""
+        """Facts by name, for the model card and reports."""
         return {"Parameters": f"{self.size:,}"}
 
     @property
     def device(self) -> torch.device:
-        """Where the model computes."""
+        """The device of the model."""
         return next((tensor.device for tensor in self.state_dict().values()), torch.device("cpu"))
 
     def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
-        """The id, in batches of this model, of each word of a lexicon (default: its index)."""
+        """The id of each word of a lexicon in batches of this model (default: its index)."""
         return np.arange(max(1, len(lexicon)))
 
     @property
     def known_words(self) -> Sequence[str]:
-        """The words that the model knows, where it has a list of them."""
+        """The words of the model's vocabulary, if it has one."""
         return ()
 
     def batches(self, texts: Texts) -> Batches:
-        """What collates texts for `forward`."""
+        """The function that collates texts into batches for `forward`."""
         return Batches(texts, self.word_ids(texts.lexicon), self.uses_gold)
 
     def parts(self) -> dict[str, Any]:
-        """The arguments that make a model like this one, beside settings, labels, tokenizer and prior."""
+        """The constructor's arguments for a model like this one, except settings, labels, tokenizer and prior."""
         return {}
 
     def write_files(self, directory: Path) -> None:
-        """Write each of `files` into a directory."""
+        """Write all `files` into a directory."""
 
     @classmethod
     def read_files(cls, directory: Path) -> dict[str, Any]:  # noqa: ARG003
-        """The `parts` that `write_files` wrote."""
+        """Read the `parts` that `write_files` wrote."""
         return {}
 
     def untrained(self) -> Self:
-        """The same model before any training: with the weights that its seed draws, and random word vectors."""
+        """The same model before training, with initial weights drawn by its seed and random word vectors."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(self.about.get("seed", 0)))
             fresh = type(self)(self.settings, self.labels, self.tokenizer, prior=self.prior, **self.parts())
@@ -169,25 +169,25 @@ class Model(nn.Module):
         return fresh.eval()
 
     def tokens(self, text: Any) -> list[list[str]]:
-        """The sentences of a text as words."""
+        """The sentences of a text as lists of words."""
         return self.task.tokens(text, self.tokenizer)
 
     def is_whole(self, document: list[list[str]]) -> bool:
-        """Whether a tokenised text can be scored: it has words and, as a pair, two sentences."""
+        """Whether a tokenised text can be scored: a document with words, or a pair of two sentences with words."""
         return bool(self.task.is_whole(len(document)))
 
     def predict(self, texts: Sequence[Any], batch_size: int = 32, progress: Progress | None = None) -> list[Prediction]:
-        """The label of each text; a text without words gets the label that was most frequent in training.
+        """The label of each text. A text without words gets the most frequent label of the training data.
 
-        A text is a string, a list of sentences, or a list of lists of words; for a model of pairs, it is two sentences,
-        each a string or a list of words.
+        A text is a string, a list of sentences, or a list of lists of words. For a model of pairs, it is a list or a
+        tuple of two sentences, each a string or a list of words.
         """
         return self.predict_tokens(self._tokens(texts), batch_size, progress)
 
     def predict_tokens(
         self, documents: Sequence[list[list[str]]], batch_size: int = 32, progress: Progress | None = None
     ) -> list[Prediction]:
-        """The same for texts that `tokens` has cut into sentences of words."""
+        """`predict` for texts that `tokens` has tokenised."""
         predictions = [self._prediction(self.prior)] * len(documents)
         for texts, _, output in self.run(Texts.from_words(documents), batch_size, progress=progress):
             for text, probabilities in zip(texts, _probabilities(output), strict=True):
@@ -201,10 +201,10 @@ class Model(nn.Module):
         batch_size: int = 32,
         progress: Progress | None = None,
     ) -> list[Parsed]:
-        """Labels, sentences, words, trees, and the marginals behind the trees.
+        """Label and parse texts: labels, sentences, words, trees, and the marginals behind the trees.
 
-        `decode` says what the best tree maximises: the sum of the `marginals` of its arcs (minimum Bayes risk), the
-        sum of their logarithms (`log-marginals`), or the sum of the `scores` (the most probable tree).
+        `decode` is what the decoded tree maximises over its arcs: the sum of the ``marginals`` (minimum Bayes risk),
+        the sum of their logarithms (``log-marginals``), or the sum of the ``scores`` (the most probable tree).
         """
         return self.parse_tokens(self._tokens(texts), decode, batch_size, progress)
 
@@ -215,7 +215,7 @@ class Model(nn.Module):
         batch_size: int = 32,
         progress: Progress | None = None,
     ) -> list[Parsed]:
-        """The same for texts that `tokens` has cut into sentences of words."""
+        """`parse` for texts that `tokens` has tokenised."""
         check_decoding(decode)
         parsed = [
             Parsed(self._prediction(self.prior), [ParsedSentence(words, None, None) for words in sentences], None, None)
@@ -241,8 +241,8 @@ class Model(nn.Module):
     ) -> Iterator[Ran]:
         """Run on all texts that have words, in batches of similar length, without gradients and without dropout.
 
-        A batch has at most `most_words`, unless a single text has more. This is the one loop that runs a model outside
-        of training.
+        A batch has at most `most_words` words, unless a single text has more. `progress` is a callback that gets
+        `doing` and the number of texts done. This is the only loop that runs a model outside of training.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size: expected 1 or more, got {batch_size}")
@@ -284,7 +284,7 @@ def _probabilities(output: Output) -> list[list[float]]:
 
 
 def _similar(whole: Int[np.ndarray, "_"], texts: Texts, batch_size: int, most_words: int | None) -> Iterator[list[int]]:
-    """Batches of texts with about as many sentences, and no more words than fit."""
+    """Batches of texts with similar numbers of sentences, and with at most `most_words` words."""
     some, held = list[int](), 0
     for text in whole[np.lexsort((texts.sizes[whole], texts.sentences[whole]))].tolist():
         words = int(texts.sizes[text])

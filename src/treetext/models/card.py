@@ -1,4 +1,4 @@
-"""The model card: what it is, where it comes from, how good it is, how to use it."""
+"""Model cards: what a model is, its origin, its scores, and how to use it."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ TREES = (
 
 
 def card(model: Model) -> str:
-    """A README in Markdown, with the header that the hub reads."""
+    """The card of a model: a README in Markdown, with a header for the hub."""
     about = model.about
     shipped = about.get("shipped")
     language = model.tokenizer.language
@@ -60,7 +60,7 @@ def _smaller(shipped: dict[str, Any]) -> str:
 
 
 def _scores(about: dict[str, Any]) -> dict[str, float]:
-    """Those of the training and, where the model was made smaller after that, of this one, too."""
+    """The scores of the trained model and, if it was made smaller after training, of the smaller one."""
     scores: dict[str, float] = about.get("scores", {})
     if "shipped" not in about:
         return scores

@@ -1,4 +1,4 @@
-"""Models in directories: weights as safetensors, settings as JSON, a card, and files of their own. No pickle."""
+"""Models on disk: a directory with weights (safetensors), settings (JSON), a card and the model's own files."""
 
 import hashlib
 import json
@@ -42,10 +42,10 @@ class Config(Settings):
 
 
 def save_model(model: Model, directory: str | Path, *, replace: bool = False, half: bool = False) -> None:
-    """Write a model to a directory, which appears when it is whole; `replace` one that is already a model.
+    """Save a model to a directory. `replace` allows to replace a model that is already there.
 
     With `half`, the weights are rounded to half precision, which takes half the space; they load as float32. All files
-    are written aside first and then moved into place: whatever goes wrong, a model that is there survives.
+    are written to a temporary directory first and then moved, so an error does not damage a model that is there.
     """
     directory = Path(directory)
     check_free(directory, replace)
@@ -82,7 +82,7 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
 
 
 def check_free(directory: Path, replace: bool) -> None:
-    """Refuse to write over a model, unless told to, or into something else."""
+    """Raise `BadInput` if a directory holds a model and `replace` is false, or if it is a file."""
     if directory.exists() and not directory.is_dir():
         raise BadInput(f"{directory}: a file; expected a directory, or a name for a new one")
     if (directory / CONFIG).exists() and not replace:
@@ -90,9 +90,9 @@ def check_free(directory: Path, replace: bool) -> None:
 
 
 def load_model(name: str | Path) -> Model:
-    """The model of a directory, of those that ship (`shipped_models`) or on the hub.
+    """Load a model from a directory, from those that ship (`shipped_models`), or from the hub.
 
-    A name is looked for in this order.
+    A name is looked up in this order.
     """
     directory = _local(name)
     config = _config(directory)
@@ -128,7 +128,7 @@ def shipped_models() -> list[str]:
 
 
 def push_to_hub(model: Model, name: str, **options: Any) -> str:
-    """Upload a model to the Hugging Face hub, and say where it is.
+    """Upload a model to the Hugging Face hub. Returns its address.
 
     `options` are those of ``huggingface_hub.upload_folder``.
     """
@@ -143,7 +143,7 @@ def push_to_hub(model: Model, name: str, **options: Any) -> str:
 
 
 def _fill(model: Model, weights: dict[str, Tensor]) -> None:
-    """Load weights in their own precision; half precision is for disks, since not every machine computes with it."""
+    """Load weights in their own precision, except half precision, which becomes float32: not all machines have it."""
     for values in weights.values():
         if values.is_floating_point():
             model.to(torch.float32 if values.dtype == torch.float16 else values.dtype)
@@ -160,7 +160,7 @@ def _halved(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _local(name: str | Path) -> Path:
-    """The directory of a model; a name of neither a directory nor a shipped model is looked for on the hub."""
+    """The directory of a model. Other names than directories and shipped models are downloaded from the hub."""
     path = Path(name)
     if path.is_dir():
         return path
@@ -178,7 +178,7 @@ def _local(name: str | Path) -> Path:
         return Path(snapshot_download(str(name), allow_patterns=["*.json", "*.safetensors", "*.txt", CARD]))
     except (HfHubHTTPError, HFValidationError, OSError) as error:
         problem = str(error).strip().splitlines()[0]
-        raise BadInput(f"{name}: neither a directory nor to be had from the hub: {problem}") from None
+        raise BadInput(f"{name}: neither a directory nor available on the hub: {problem}") from None
 
 
 def _config(directory: Path) -> Config:
@@ -204,10 +204,10 @@ def _config(directory: Path) -> Config:
 
 
 def _migrated(values: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 had two models, told by their task; the settings of the vocabulary were in the recipe alone."""
+    """Convert format 1, which had a task instead of a kind, and the vocabulary's settings only in the recipe."""
     settings, recipe = values.get("settings"), _part(values.get("about"), "recipe")
     if not isinstance(settings, dict):
-        return values  # which is refused
+        return values  # validation reports this
     settings = dict(settings)
     if "task" in settings:
         settings["kind"] = f"structured-{settings.pop('task')}"
@@ -217,7 +217,7 @@ def _migrated(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(values: Any, name: str) -> Any:
-    """A value of a dictionary, which may be missing or no dictionary in a damaged file."""
+    """A value of a dictionary; None if it is missing, or if `values`, in a damaged file, is not a dictionary."""
     return values.get(name) if isinstance(values, dict) else None
 
 

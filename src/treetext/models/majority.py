@@ -1,4 +1,4 @@
-"""The majority class: what every model must beat."""
+"""The majority class: the baseline that every model must beat."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
@@ -13,19 +13,19 @@ from treetext.nn import Replacement
 
 
 class MajoritySettings(ModelSettings):
-    """There is nothing to set."""
+    """The settings of `Majority`: none."""
 
     kind: Literal["majority"] = "majority"
 
 
 class MajorityPairsSettings(ModelSettings):
-    """There is nothing to set."""
+    """The settings of `MajorityPairs`: none."""
 
     kind: Literal["majority-pairs"] = "majority-pairs"
 
 
 class Majority(Model):
-    """Gives every text the class that is most frequent in training."""
+    """Predicts the most frequent class of the training data for every document."""
 
     Settings: ClassVar[type[ModelSettings]] = MajoritySettings
     task: ClassVar[Task] = DOCUMENTS
@@ -42,11 +42,11 @@ class Majority(Model):
         return Output(prior.expand(len(batch.labels), -1))
 
     def fit(self, corpus: Corpus, progress: Progress | None = None) -> None:
-        """The prior is all there is to learn."""
+        """Do nothing: the prior is known already."""
 
 
 class MajorityPairs(Majority):
-    """The same for pairs."""
+    """Predicts the most frequent class of the training data for every pair."""
 
     Settings = MajorityPairsSettings
     task = PAIRS

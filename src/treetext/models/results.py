@@ -19,20 +19,20 @@ class Prediction(NamedTuple):
     label: str
     probability: float
     probabilities: dict[str, float]
-    """Of all labels, in the order of the model's classes."""
+    """The probabilities of all labels, in the order of the model's classes."""
 
 
 class Weights(NamedTuple):
-    """How much each word (or sentence) takes from which, for drawing and for analysis."""
+    """The attention weights between the words (or sentences) of a sequence, for drawing and for analysis."""
 
     arcs: Float32[np.ndarray, "n n"]
-    """At [i, j] the probability that i is the parent of j; with simple attention, the share that j takes from i."""
+    """At [i, j] the probability that i is the parent of j; with simple attention, the weight of i for j."""
     roots: Float32[np.ndarray, "n"]
     """The probability that i is the root."""
 
 
 class ParsedSentence(NamedTuple):
-    """The words of a sentence, and the tree over them where the model has trees of words."""
+    """The words of a sentence, and the tree over them if the model has trees over words."""
 
     words: list[str]
     tree: Tree | None
@@ -40,12 +40,12 @@ class ParsedSentence(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """A text with its label, its sentences and its trees; those of a pair are its two sentences."""
+    """A text with its label, its sentences (two for a pair) and its trees."""
 
     prediction: Prediction
     sentences: list[ParsedSentence]
     tree: Tree | None
-    """The tree over the sentences, where the model has one."""
+    """The tree over the sentences, if the model has one."""
     weights: Weights | None
 
     @property
@@ -55,11 +55,11 @@ class Parsed(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """That of the label."""
+        """The probability of the label."""
         return self.prediction.probability
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain lists and dictionaries, for JSON."""
+        """All fields as plain lists and dictionaries, for JSON."""
         return {
             "label": self.label,
             "probability": self.probability,
@@ -73,7 +73,7 @@ class Parsed(NamedTuple):
         }
 
     def to_conllu(self, name: str = "1") -> str:
-        """Each sentence in CoNLL-U format, with the head of the sentence in its document as a comment."""
+        """The sentences in CoNLL-U format. A comment has the head of each sentence in its document."""
         blocks = []
         for i, sentence in enumerate(self.sentences):
             comments = [f"# newdoc id = {name}", f"# label = {self.label}"] if i == 0 else []
@@ -96,7 +96,7 @@ def _rows(sentence: ParsedSentence) -> str:
 
 
 def check_decoding(decode: str) -> None:
-    """Refuse an unknown way to decode."""
+    """Raise an error for an unknown way to decode."""
     if decode not in ("marginals", "log-marginals", "scores"):
         raise ValueError(f"decode: expected marginals, log-marginals or scores, got {decode!r}")
 
@@ -104,9 +104,9 @@ def check_decoding(decode: str) -> None:
 def decoded_level(
     level: list[LevelOutput] | None, lengths: list[Int[Tensor, "_"]], order: Int[Tensor, "_"], decode: Decoding
 ) -> list[tuple[Tree | None, Weights | None]]:
-    """The tree of each sequence of a level, where it has trees, and its weights, where it has attention.
+    """The tree (if the level has trees) and the weights (if it has attention) of each sequence of a level.
 
-    `lengths` are those of each bucket, and `order` brings the sequences of all buckets into the order of the text.
+    `lengths` are the lengths in each bucket. `order` brings the sequences of all buckets into the order of the text.
     """
     if level is None:
         return [(None, None)] * len(order)

@@ -1,4 +1,4 @@
-"""The settings that models share: the ``[model]`` section of a recipe, saved with each model."""
+"""Settings that models share: the ``[model]`` section of a recipe, saved with each model."""
 
 from typing import Annotated, Literal, Self
 
@@ -10,7 +10,7 @@ Size = Annotated[int, Field(ge=1, le=100_000)]
 
 
 class ModelSettings(Settings):
-    """The settings of a model; the default of `kind` in a subclass is the name of the model in the registry."""
+    """The base class of model settings. In a subclass, the default of `kind` is the model's name in the registry."""
 
     kind: str
 
@@ -21,18 +21,18 @@ class ModelSettings(Settings):
 
 
 class LevelSettings(Settings):
-    """How the words of a sentence, or the sentences of a document, become one vector."""
+    """The settings of a `Level`, which maps words to a sentence vector, or sentences to a document vector."""
 
     attention: Literal["none", "simple", "projective", "nonprojective"] = "nonprojective"
     encoder: Literal["bilstm", "feedforward", "affine"] = "bilstm"
-    pooling: Literal["max", "mean", "sum", "root"] = Field("max", description="root weighs by the root marginals")
-    children: bool = Field(True, description="gather from children too, not from parents only")
+    pooling: Literal["max", "mean", "sum", "root"] = Field("max", description="root: sum weighted by root marginals")
+    children: bool = Field(True, description="gather from children and parents, not from parents only")
     activation: Literal["tanh", "leaky_relu", "product"] = Field(
-        "tanh", description="of the gathered vector; product multiplies it with a word's own vector and adds it"
+        "tanh", description="activation of the gathered vector; product: add its product with the word's own vector"
     )
     single_root: bool = True
     temperature: float = Field(1.0, gt=0, description="divides the scores of arcs and roots")
-    gated: bool = Field(False, description="add the gathered vector to a word's own through a gate that starts at 0")
+    gated: bool = Field(False, description="add the gathered vector to the word's own through a gate, initially 0")
 
     @model_validator(mode="after")
     def _check_parts(self) -> Self:

@@ -1,4 +1,4 @@
-"""What structured models of documents and of pairs share: words in context, and levels with trees (Liu and Lapata)."""
+"""The base of structured models of documents and pairs: levels with trees (Liu and Lapata 2018)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Self
@@ -15,8 +15,10 @@ from treetext.nn import TREES, Level, LevelOutput, Replacement
 class StructuredSettings(WordSettings):
     """The sizes of a structured model, and its level of words."""
 
-    semantic: Size = Field(75, description="in each direction, the part that carries meaning")
-    structure: Annotated[int, Field(ge=0, le=100_000)] = Field(25, description="in each direction, the part for trees")
+    semantic: Size = Field(75, description="size of semantic vectors, per direction")
+    structure: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        25, description="size of structure vectors, per direction"
+    )
     words: LevelSettings = LevelSettings()
     hidden: Size = Field(150, description="size of hidden layers")
 
@@ -31,7 +33,7 @@ class StructuredSettings(WordSettings):
         return any(level.attention in TREES for level in levels)
 
     def check_structure(self, level: str) -> Self:
-        """Refuse attention without structure vectors."""
+        """Raise an error for attention without structure vectors."""
         attention = getattr(self, level).attention
         if attention != "none" and not self.structure:
             raise ValueError(f"structure: attention {attention} of {level} needs structure vectors; expected 1 or more")
@@ -39,13 +41,13 @@ class StructuredSettings(WordSettings):
 
 
 class StructuredModel(WordModel):
-    """A model with a `Level` of words and, of documents, one of sentences."""
+    """A model with a `Level` of words and, for documents, a `Level` of sentences."""
 
     settings: StructuredSettings
     words: Level
 
     def words_in_context(self, batch: Batch, marginals: Mapping[str, Replacement]) -> list[LevelOutput]:
-        """What each bucket of sentences becomes."""
+        """The outputs of the level of words for each bucket of sentences."""
         return self.words.compose(*self.embedded(batch), marginals.get("words"))
 
     @property
@@ -63,12 +65,12 @@ class StructuredModel(WordModel):
         }
 
     def facts(self) -> dict[str, str]:
-        """With the attention of each level."""
+        """Adds the attention of each level."""
         kinds = {f"Attention over {name}": level.attention.kind for name, level in self.levels.items()}
         return {**super().facts(), **kinds}
 
 
 def new_level(settings: StructuredSettings, name: str, inputs: int) -> Level:
-    """The level of a name, as the settings describe it."""
+    """A new level (words or sentences) with its settings."""
     options = getattr(settings, name).model_dump()
     return Level(inputs, settings.semantic, settings.structure, **options)

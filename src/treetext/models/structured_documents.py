@@ -1,4 +1,4 @@
-"""Words make sentences, sentences make the document (Liu and Lapata 2018)."""
+"""The document classifier of Liu and Lapata (2018): a level of words, then a level of sentences."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -17,14 +17,16 @@ from treetext.nn import Buckets, Dropout, LevelOutput, Replacement
 
 
 class StructuredDocumentsSettings(StructuredSettings):
-    """Words make sentences, sentences make the document."""
+    """The settings of `StructuredDocuments`."""
 
     kind: Literal["structured-documents"] = "structured-documents"
     sentences: LevelSettings = LevelSettings()
     layers: int = Field(2, ge=0, le=10, description="hidden layers of the classifier; 0 for one linear map")
     embedding: Size = Field(200, description="size of word vectors")
-    semantic: Size = Field(75, description="in each direction, the part that carries meaning")
-    structure: Annotated[int, Field(ge=0, le=100_000)] = Field(25, description="in each direction, the part for trees")
+    semantic: Size = Field(75, description="size of semantic vectors, per direction")
+    structure: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        25, description="size of structure vectors, per direction"
+    )
     hidden: Size = Field(150, description="size of the hidden layers of the classifier")
     dropout: float = Field(0.3, ge=0, lt=1)
 
@@ -34,7 +36,10 @@ class StructuredDocumentsSettings(StructuredSettings):
 
 
 class StructuredDocuments(StructuredModel):
-    """Classifies documents. Both levels may have any kind of attention; see `StructuredDocumentsSettings`."""
+    """Classifies documents: words are composed to sentences, sentences to the document.
+
+    Both levels may have any kind of attention: see `StructuredDocumentsSettings`.
+    """
 
     Settings = StructuredDocumentsSettings
     task = DOCUMENTS
@@ -53,7 +58,7 @@ class StructuredDocuments(StructuredModel):
     def forward(
         self, batch: Batch, marginals: Mapping[str, Replacement] | None = None, reuse: Output | None = None
     ) -> Output:
-        """Scores of the classes, words and sentences in context."""
+        """The scores of the classes, and the levels of words and sentences."""
         marginals = marginals or {}
         words = reuse.levels["words"] if reuse else self.words_in_context(batch, marginals)
         sentences = self.sentences_in_context(batch, words, marginals.get("sentences"))
@@ -63,9 +68,9 @@ class StructuredDocuments(StructuredModel):
     def sentences_in_context(
         self, batch: Batch, words: list[LevelOutput], marginals: Replacement | None
     ) -> list[LevelOutput]:
-        """What each bucket of documents becomes."""
+        """The outputs of the level of sentences for each bucket of documents."""
         vectors = torch.cat([bucket.vectors for bucket in words])
-        # The gradient of an embedding takes less time than that of indexing.
+        # The gradient of an embedding is faster than that of indexing.
         gathered = embedding(torch.cat([which.T.flatten() for which in batch.documents]), vectors)
         buckets = Buckets.of([which.shape for which in batch.documents], batch.counts)
         return self.sentences.compose(gathered, buckets, marginals)

@@ -1,4 +1,4 @@
-"""Sentence pairs: structured encoders, then attention between the sentences and comparison (Parikh et al. 2016)."""
+"""The classifier of sentence pairs: a structured level of words, then decomposable attention (Parikh et al. 2016)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
@@ -18,29 +18,34 @@ from treetext.nn import Dropout, Replacement
 
 
 class StructuredPairsSettings(StructuredSettings):
-    """Each word of a sentence is compared with the words of the other."""
+    """The settings of `StructuredPairs`."""
 
     kind: Literal["structured-pairs"] = "structured-pairs"
     embedding: Size = Field(300, description="size of word vectors")
-    semantic: Size = Field(100, description="in each direction, the part that carries meaning")
-    structure: Annotated[int, Field(ge=0, le=100_000)] = Field(50, description="in each direction, the part for trees")
+    semantic: Size = Field(100, description="size of semantic vectors, per direction")
+    structure: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        50, description="size of structure vectors, per direction"
+    )
     hidden: Size = Field(200, description="size of the hidden layers of all perceptrons")
     dropout: float = Field(0.2, ge=0, lt=1)
-    enhanced: bool = Field(False, description="compare aligned words by their difference and product too")
-    aggregation: Literal["sum", "mean"] = Field("sum", description="how compared words make one vector")
+    enhanced: bool = Field(False, description="also compare aligned words by their difference and product")
+    aggregation: Literal["sum", "mean"] = Field("sum", description="how to aggregate the compared words of a sentence")
 
 
 class Side(NamedTuple):
-    """The first, or the second, sentences of all pairs."""
+    """The first sentences of all pairs, or the second ones."""
 
     words: Int[Tensor, "b n"]
     """Each word as an index into the positions of all buckets; padded with 0."""
     real: Bool[Tensor, "b n"]
-    """Which of them are not padding."""
+    """The mask of positions that are not padding."""
 
 
 class StructuredPairs(StructuredModel):
-    """Classifies pairs of sentences: does the first entail the second? See `StructuredPairsSettings`."""
+    """Classifies pairs of sentences, as in: does the first entail the second?
+
+    Each word of a sentence is compared with the words of the other: see `StructuredPairsSettings`.
+    """
 
     Settings = StructuredPairsSettings
     task = PAIRS
@@ -59,7 +64,7 @@ class StructuredPairs(StructuredModel):
     def forward(
         self, batch: Batch, marginals: Mapping[str, Replacement] | None = None, reuse: Output | None = None
     ) -> Output:
-        """Scores of the classes, and words in context."""
+        """The scores of the classes, and the level of words."""
         words = reuse.levels["words"] if reuse else self.words_in_context(batch, marginals or {})
         flat = torch.cat([bucket.words.flatten(0, 1) for bucket in words])
         first, second = sides(batch)
@@ -80,10 +85,10 @@ class StructuredPairs(StructuredModel):
         my_real: Bool[Tensor, "b n"],
         others_real: Bool[Tensor, "b m"],
     ) -> Float[Tensor, "b hidden"]:
-        """Each word with those words of the other sentence that it is aligned with, and all of them as one vector."""
+        """Compare each word with its aligned words of the other sentence, and aggregate the results."""
         weights = alignment.masked_fill(~others_real[:, None], -torch.inf).softmax(-1)
         parts = [mine, weights @ others]
-        if self.settings.enhanced:  # as Chen et al. (2017) do
+        if self.settings.enhanced:  # Chen et al. (2017)
             parts += [parts[0] - parts[1], parts[0] * parts[1]]
         compared = self.compare(torch.cat(parts, -1)) * my_real[..., None]
         total: Tensor = compared.sum(1)
@@ -91,7 +96,7 @@ class StructuredPairs(StructuredModel):
 
 
 def sides(batch: Batch) -> tuple[Side, Side]:
-    """The words of either sentence of each pair."""
+    """The words of the first and of the second sentence of each pair."""
     lengths = torch.cat(batch.lengths)
     widths = torch.cat([n.new_full(n.shape, ids.shape[1]) for n, ids in zip(batch.lengths, batch.words, strict=True)])
     starts = widths.cumsum(0) - widths

@@ -1,4 +1,4 @@
-"""Models with a word table: a vocabulary, and a vector for each of its words."""
+"""Models with a word table: a vocabulary with a vector for each word."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,16 +22,16 @@ VOCABULARY = "vocabulary.txt"
 
 
 class VocabularySettings(Settings):
-    """Which words a model knows, and where their vectors start."""
+    """The vocabulary of a model, and the initial vectors of its words."""
 
-    min_count: int = Field(6, ge=1, description="how often a word must occur in the training data")
+    min_count: int = Field(6, ge=1, description="least number of occurrences of a word in the training data")
     vectors: str = Field(
         "word2vec", min_length=1, description="word2vec (trained on train and dev), random, or a file of vectors"
     )
-    deviation: float | None = Field(None, gt=0, description="standard deviation to scale vectors to, or to draw with")
-    skip_gram: bool = Field(False, description="for word2vec, instead of CBOW")
-    window: int = Field(5, ge=1, description="for word2vec")
-    epochs: int = Field(5, ge=1, description="for word2vec")
+    deviation: float | None = Field(None, gt=0, description="standard deviation of the initial vectors, if set")
+    skip_gram: bool = Field(False, description="word2vec with skip-gram instead of CBOW")
+    window: int = Field(5, ge=1, description="window of word2vec")
+    epochs: int = Field(5, ge=1, description="epochs of word2vec")
 
 
 class WordSettings(ModelSettings):
@@ -43,7 +43,7 @@ class WordSettings(ModelSettings):
 
 
 class VocabularyModel(Model):
-    """A model whose batches have ids of a vocabulary."""
+    """A model whose batches have word ids of a vocabulary."""
 
     files = (VOCABULARY,)
 
@@ -61,7 +61,7 @@ class VocabularyModel(Model):
         self.vocabulary = vocabulary
 
     def facts(self) -> dict[str, str]:
-        """With the size of the vocabulary."""
+        """Adds the size of the vocabulary."""
         return {**super().facts(), "Vocabulary": f"{len(self.vocabulary):,} words"}
 
     def word_ids(self, lexicon: Sequence[str]) -> Int[np.ndarray, "_"]:
@@ -88,7 +88,7 @@ class VocabularyModel(Model):
 
 
 class WordModel(VocabularyModel):
-    """A model whose words have vectors of their own."""
+    """A model with a vector for each word of its vocabulary."""
 
     settings: WordSettings
 
@@ -106,7 +106,7 @@ class WordModel(VocabularyModel):
         if vectors is not None and vectors.shape != (len(vocabulary), settings.embedding):
             expected = f"{len(vocabulary)} vectors of {settings.embedding} numbers"
             raise ValueError(f"vectors: expected {expected}, as vocabulary and settings say, got {vectors.shape}")
-        # Sparse gradients: a step changes the vectors of the words in its batch alone.
+        # Sparse gradients: a step changes only the vectors of the words in its batch.
         self.embedding = nn.Embedding(len(vocabulary), settings.embedding, padding_idx=PAD_ID, sparse=True)
         self.dropout = Dropout(settings.dropout)
         with torch.no_grad():
@@ -125,7 +125,7 @@ class WordModel(VocabularyModel):
         progress: Progress | None = None,
         say: Say | None = None,
     ) -> Self:
-        """An untrained model with the vocabulary of the training data and the vectors that its settings ask for."""
+        """An untrained model with the vocabulary of the training data and the vectors of its settings."""
         vocabulary = corpus_vocabulary(corpus, settings.vocabulary.min_count)
         vectors, note = first_vectors(corpus, settings.vocabulary, vocabulary, settings.embedding, seed, progress)
         if say and note:
@@ -136,11 +136,11 @@ class WordModel(VocabularyModel):
 
     @property
     def size(self) -> int:
-        """How many parameters there are, without word vectors."""
+        """The number of parameters, without word vectors."""
         return super().size - self.embedding.weight.numel()
 
     def facts(self) -> dict[str, str]:
-        """Without the word vectors."""
+        """Counts parameters without word vectors."""
         parameters = {"Parameters, without word vectors": f"{self.size:,}"}
         return parameters | {name: fact for name, fact in super().facts().items() if name != "Parameters"}
 
@@ -154,9 +154,9 @@ M = TypeVar("M", bound=WordModel)
 
 
 def shrink(model: M, words: int) -> M:
-    """A copy that knows only the first `words` of the vocabulary, which are the most frequent in a trained model.
+    """A copy with only the first `words` entries of the vocabulary; in a trained model, these are the most frequent.
 
-    The two entries for padding and for unknown words count too; all other words become unknown.
+    The entries for padding and for unknown words count too. All other words become unknown.
     """
     most = len(model.vocabulary)
     if not 2 < words <= most:
@@ -172,7 +172,7 @@ def shrink(model: M, words: int) -> M:
 
 
 def corpus_vocabulary(corpus: Corpus, min_count: int) -> Vocabulary:
-    """The words that are frequent enough in the training data."""
+    """The words that occur at least `min_count` times in the training data."""
     counts = corpus.encoded.counts(corpus.rows["train"]).tolist()
     return Vocabulary.from_counts(dict(zip(corpus.encoded.lexicon, counts, strict=True)), min_count)
 
@@ -185,7 +185,7 @@ def first_vectors(
     seed: int,
     progress: Progress | None = None,
 ) -> tuple[Float32[np.ndarray, "words size"] | None, str | None]:
-    """The vectors that training starts from, None for random ones; and how many of them a file has."""
+    """The initial vectors (None: the model draws them), and a remark on how many words a file of vectors has."""
     if settings.vectors == "random":
         if settings.deviation is None:
             return None, None
@@ -203,7 +203,7 @@ def first_vectors(
             seed=seed,
             progress=partial(progress, "word2vec: sentences") if progress else None,
         )
-        return _scaled(learnt, learnt[1:], settings.deviation), None  # that of the padding is 0
+        return _scaled(learnt, learnt[1:], settings.deviation), None  # the first vector, of padding, is 0
     vectors, known = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
     vectors = _scaled(vectors, vectors[known], settings.deviation)
     vectors[~known] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~known), size))
@@ -213,6 +213,6 @@ def first_vectors(
 def _scaled(
     vectors: Float32[np.ndarray, "words size"], known: Float32[np.ndarray, "some size"], deviation: float | None
 ) -> Float32[np.ndarray, "words size"]:
-    """Scale vectors such that the numbers of the known ones have this deviation; equal numbers stay as they are."""
-    spread = known.std(dtype=np.float64) if known.size else 0  # in float32, that of equal numbers need not be 0
+    """Scale vectors so that the numbers of the known ones have this standard deviation, unless they are all equal."""
+    spread = known.std(dtype=np.float64) if known.size else 0  # in float32, equal numbers may have a deviation
     return vectors if deviation is None or not spread else (vectors * (deviation / spread)).astype(np.float32)
