@@ -6,7 +6,9 @@ import tomllib
 import pytest
 
 from tests.cli.running import CORPUS, invoke, options, refusal
-from treetext.data import readers, treebank_formats
+from tests.data.readers.test_published import DEBATES, REVIEWS
+from tests.data.readers.writing import write, write_corpus, write_rows
+from treetext.data import corpus_formats, treebank_formats
 from treetext.training import load_recipe, recipe_names
 
 
@@ -57,14 +59,14 @@ def test_every_format_is_listed():
     """From the registries: a new reader needs no entry here."""
     printed = invoke("data").stdout
     corpora, treebanks = printed.split("Formats of treebanks, for treetext agree:")
-    for listed, known in ((corpora, readers()), (treebanks, treebank_formats())):
+    for listed, known in ((corpora, corpus_formats()), (treebanks, treebank_formats())):
         lines = dict(line.split(maxsplit=1) for line in listed.strip().splitlines()[1:])
         assert {name: about.strip() for name, about in lines.items()} == {
             name: each.about for name, each in known.items()
         }
     found = json.loads(invoke("data", "--json").stdout)
     assert found.pop("treebanks") == {name: each.about for name, each in treebank_formats().items()}
-    assert found == {name: each.about for name, each in readers().items()}
+    assert found == {name: each.about for name, each in corpus_formats().items()}
 
 
 def test_counts_of_a_recipes_data():
@@ -96,6 +98,41 @@ def test_counts_of_own_files(tmp_path, pair_file):
     assert json.loads(invoke("data", "csv", *pairs, "--json").stdout)["splits"][-1]["sentences"] == 2
 
 
+@pytest.fixture
+def corpora(tmp_path, monkeypatch):
+    """A small corpus in each format, but for those that are generated."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "hub-cache")
+    rows = [(f"Tea is hot number {i}. Yes.", "xy"[i % 2]) for i in range(20)]
+    parse = {"sentence1_binary_parse": "( Tea ( is hot ) )", "sentence2_binary_parse": "( Tea boils )"}
+    pairs = [{"sentence1": "Tea is hot", "sentence2": "Tea boils", "gold_label": label, **parse} for label in "xy" * 10]
+    (tmp_path / "on-the-hub").mkdir()
+    write_rows(tmp_path / "on-the-hub" / "all.csv", rows)
+    snli = write(tmp_path / "snli.jsonl", "".join(f"{json.dumps(pair)}\n" for pair in pairs))
+    return {
+        **{kind: write_rows(tmp_path / f"mine.{kind}", rows) for kind in ("csv", "tsv", "jsonl", "parquet")},
+        "aclimdb": write_corpus(tmp_path / "imdb", REVIEWS),
+        "convote": write_corpus(tmp_path / "convote", DEBATES),
+        "csfd": write_corpus(tmp_path / "csfd", {"positive.txt": "Ano.\nJo.\n", "negative.txt": "Ne.\n"}),
+        "hub": str(tmp_path / "on-the-hub"),
+        "snli": snli,
+        "snli-parses": snli,
+        "split": write(tmp_path / "own.split", "".join(f"{y}<split1>{x}<split2>Yes.\n" for x, y in rows)),
+        "ss": write(tmp_path / "own.ss", "".join(f"u\t\tp\t\t{y}\t\t{x} <sssss> Yes .\n" for x, y in rows)),
+    }
+
+
+def test_every_format_is_read(corpora):
+    assert {*corpora, "hidden-trees"} == set(readers()), "a new format belongs in here"
+    for name, path in corpora.items():
+        result = json.loads(invoke("data", name, "--data", path, "--json").stdout)
+        *_, whole = result["splits"]
+        assert (result["data"], whole["split"]) == (path, "all"), name
+        assert whole["documents"] == sum(whole["classes"].values()) > 1, name
+        assert len(whole["classes"]) > 1, name
+        assert result["vocabulary"] > 1, name
+        assert invoke("data", name, "--data", path).stdout.startswith("split "), name
+
+
 def test_counts_of_snli(tmp_path):
     pairs = [{"sentence1": "A cat sleeps", "sentence2": "It rests", "gold_label": label} for label in "xyxyxyxyxy"]
     path = tmp_path / "snli_1.0_train.jsonl"
@@ -105,7 +142,7 @@ def test_counts_of_snli(tmp_path):
 
 
 def test_data_refusals(tmp_path):
-    for name in readers():
+    for name in corpus_formats():
         if name != "hidden-trees":
             assert refusal("data", name) == f"{name}: data.path: missing; expected the data by --data"
     assert "no such recipe" in refusal("data", "nonsense")

@@ -12,7 +12,7 @@ SLOW = {"torch", "numba", "lightning", "spacy", "gensim", "datasets", "sklearn",
     "code",
     [
         "import treetext.data",
-        "from treetext.data import readers, treebank_formats; readers(), treebank_formats()",
+        "from treetext.data import corpus_formats, treebank_formats; corpus_formats(), treebank_formats()",
         "from treetext.data import reader; list(reader('hidden-trees', hidden_trees={'train': 1}).read())",
         "from treetext.data import Tokenizer; Tokenizer('cs')([['a']]), Tokenizer(tokenized=True)('a b')",
     ],

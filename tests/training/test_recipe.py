@@ -3,7 +3,7 @@
 import pytest
 
 from tests.training.small import tiny, write_table
-from treetext.data import DOCUMENTS, PAIRS, BadInput, Vocabulary, find_reader, readers
+from treetext.data import DOCUMENTS, PAIRS, BadInput, Vocabulary, corpus_formats, find_reader
 from treetext.models import find_model, models
 from treetext.training import (
     Recipe,
@@ -170,7 +170,7 @@ def test_unknown_kinds_and_formats():
     assert said == f"hidden-trees/both: model.kind: expected one of {', '.join(models())}, got 'structured-trees'"
     assert message({**CSV, "model": {}}) == f"recipe: model.kind: expected one of {', '.join(models())}, missing"
     said = message("hidden-trees/both", {"data.format": "cvs"})
-    assert said == f"hidden-trees/both: data.format: expected one of {', '.join(readers())}, got 'cvs'"
+    assert said == f"hidden-trees/both: data.format: expected one of {', '.join(corpus_formats())}, got 'cvs'"
     assert message({**CSV, "model": {"kind": ["majority"]}}).startswith("recipe: model.kind: expected one of ")
     assert message({"data": {"format": ["csv"]}, "model": {}}).startswith("recipe: data.format: expected one of ")
 

@@ -103,7 +103,7 @@ def load(
     option: str = "--data",
 ) -> "Recipe":
     """A recipe with the data and the settings of the options; the ending of a file says which kind of table it is."""
-    from treetext.data import BadInput, file_format, readers
+    from treetext.data import BadInput, corpus_formats, file_format
     from treetext.training import load_recipe, load_template, needs_data, parse_overrides
 
     overrides = {**(more or {}), **parse_overrides(settings or [])}
@@ -118,7 +118,7 @@ def load(
     if template.data.generated:  # other data take another format
         expected = f"expected no {option}, or also --set data.format={ending or 'csv'}"
         raise BadInput(f"{data}: {name} generates its texts; {expected}")
-    if ending and "data.format" not in overrides and template.data.ending != readers()[ending].ending:
+    if ending and "data.format" not in overrides and template.data.ending != corpus_formats()[ending].ending:
         raise BadInput(
             f"{data}: {template.name} reads {template.data.format}; expected such data, a recipe for your own files"
             f" such as {template.data.task.recipe}, or --set data.format={ending}"
@@ -132,18 +132,18 @@ def in_format(source: "str | Recipe", wanted: Any, ending: str | None) -> "str |
 
     Options that this format does not have are left out.
     """
-    from treetext.data import readers
+    from treetext.data import corpus_formats
     from treetext.data.readers.tables import TableReader
     from treetext.training import recipe_values
 
     values = recipe_values(source)
     section = values.get("data")
-    before = readers().get(str(section.get("format"))) if isinstance(section, dict) else None
+    before = corpus_formats().get(str(section.get("format"))) if isinstance(section, dict) else None
     if before is None:
         return source
-    if wanted is None and ending and issubclass(before, TableReader) and before.ending != readers()[ending].ending:
+    if wanted is None and ending and issubclass(before, TableReader) and before.ending != corpus_formats()[ending].ending:
         wanted = ending
-    after = readers().get(str(wanted))
+    after = corpus_formats().get(str(wanted))
     if after is None or after is before:
         return source
     for option in set(before.options()) - set(after.options()):

@@ -47,11 +47,11 @@ def data(
 
     Counts its texts, sentences, words and classes, as the paper does.
     """
-    from treetext.data import BadInput, describe, open_corpus, readers, treebank_formats
+    from treetext.data import BadInput, corpus_formats, describe, open_corpus, treebank_formats
     from treetext.training import load_reader, needs_data, parse_overrides
 
     if name is None:
-        formats = {name: cls.about for name, cls in readers().items()}
+        formats = {name: cls.about for name, cls in corpus_formats().items()}
         treebanks = {name: each.about for name, each in treebank_formats().items()}
         if as_json:
             show_json({**formats, "treebanks": treebanks})
@@ -64,7 +64,7 @@ def data(
             trees.add_row(name, expects)
         show(table, "\nFormats of treebanks, for treetext agree:\n", trees)
         return
-    if name in readers():
+    if name in corpus_formats():
         overrides = {**({} if data is None else {"data.path": data}), **parse_overrides(settings or [])}
         if needs_data({"data": {"format": name}}, overrides):
             raise BadInput(f"{name}: data.path: missing; expected the data by --data")

@@ -152,7 +152,8 @@ def _show(result: dict[str, Any], model: "Model") -> None:
     if result["test"] is not None:
         table.add_row("test accuracy", percent(result["test"]))
     table.add_row("most frequent class (train)", percent(result["majority"]))
-    table.add_row("best epoch", str(result["epoch"]))
+    if result["epoch"]:  # none where a model is not trained by gradients
+        table.add_row("best epoch", str(result["epoch"]))
     table.add_row("seconds", str(result["seconds"]))
     table.add_row("saved in", result["out"])
     where = quote(result["out"])

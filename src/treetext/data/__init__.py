@@ -11,12 +11,12 @@ from treetext.data.extras import needs
 from treetext.data.readers import (
     Reader,
     Treebank,
+    corpus_formats,
     file_format,
     find_reader,
     formats_with,
     read_treebank,
     reader,
-    readers,
     treebank_formats,
 )
 from treetext.data.splits import split_rows
@@ -42,6 +42,7 @@ __all__ = [
     "Tokenizer",
     "Treebank",
     "Vocabulary",
+    "corpus_formats",
     "describe",
     "encode",
     "file_format",
@@ -52,7 +53,6 @@ __all__ = [
     "read_treebank",
     "read_vectors",
     "reader",
-    "readers",
     "split_rows",
     "treebank_formats",
     "word2vec",

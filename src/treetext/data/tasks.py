@@ -145,7 +145,10 @@ class _Pairs(Task):
         return Annotated[list[text], Field(min_length=2, max_length=2), FailFast()]
 
 
-DOCUMENTS, PAIRS = _Documents(), _Pairs()
+DOCUMENTS: Task = _Documents()
+"""A text is a document: words make sentences, sentences make the document."""
+PAIRS: Task = _Pairs()
+"""A text is a pair of sentences."""
 TASKS: dict[str, Task] = {task.name: task for task in (DOCUMENTS, PAIRS)}
 
 

@@ -1,4 +1,4 @@
-"""The registry of models. A new system is one new file in this folder."""
+"""The registry of models. A new system is one new module in this package."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from treetext.data import BadInput
 from treetext.data.registry import subclasses
 from treetext.models.base import Model
-
 
 _registered: dict[str, type[Model]] = {}
 M = TypeVar("M", bound=type[Model])
@@ -21,14 +20,16 @@ def models() -> dict[str, type[Model]]:
 def register_model(cls: M) -> M:
     """Make a model known that is not in this folder; a decorator of its class."""
     kind = _kind(cls)
-    if kind in models() and models()[kind].__qualname__ != cls.__qualname__:
-        raise ValueError(f"kind: {kind!r} is the name of {models()[kind].__name__}; expected another name")
+    known = models().get(kind)
+    # A class that is defined again, as in a notebook, replaces itself alone.
+    if known and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ValueError(f"kind: {kind!r} is the name of {known.__name__}; expected another name")
     _registered[kind] = cls
     return cls
 
 
 def find_model(values: Mapping[str, Any]) -> type[Model]:
-    """The class of the model that some settings describe."""
+    """The model class for some settings, by their `kind`."""
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in models():
         problem = "missing" if kind is None else f"got {kind!r}"

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, RichProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 
-from treetext.data import Corpus
+from treetext.data import BadInput, Corpus
 from treetext.models import Model
 from treetext.training.module import Curve, Loaders, Module
 from treetext.training.recipe import Recipe
@@ -51,19 +52,23 @@ def fit(
     curve = Curve()
     bar = [RichProgressBar(console_kwargs={"stderr": True})] if sys.stderr.isatty() else []
     run = f"log-{len(list(folder.glob('log-*'))) + 1}"  # a resumed training logs to a folder of its own
-    trainer = pl.Trainer(
-        accelerator=accelerator,
-        devices=devices,
-        strategy="auto" if devices in (1, "1") else "ddp_spawn",  # what comes after the fit is done once, here
-        max_epochs=recipe.training.epochs,
-        callbacks=[curve, stop, best, last, *bar],
-        logger=_loggers(folder, run),
-        num_sanity_val_steps=0,
-        use_distributed_sampler=False,
-        enable_progress_bar=bool(bar),
-        enable_model_summary=False,
-        log_every_n_steps=1,
-    )
+    try:
+        trainer = pl.Trainer(
+            accelerator=accelerator,
+            devices=devices,
+            strategy="auto" if devices in (1, "1") else "ddp_spawn",  # what comes after the fit is done once, here
+            max_epochs=recipe.training.epochs,
+            callbacks=[curve, stop, best, last, *bar],
+            logger=_loggers(folder, run),
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+            enable_progress_bar=bool(bar),
+            enable_model_summary=False,
+            log_every_n_steps=1,
+        )
+    except MisconfigurationException as error:
+        problem = " ".join(str(error).split())
+        raise BadInput(f"accelerator {accelerator}, devices {devices}: {problem}; expected what is here") from None
     module = Module(model, recipe, texts, empty_right, len(empty))
     handler = signal.getsignal(signal.SIGINT)
     path = folder / "last.ckpt" if resume else None

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, SerializeAsAny, ValidationError, field_validator, model_validator
 
-from treetext.data import BadInput, Reader, Settings, find_reader, formats_with, readers
+from treetext.data import BadInput, Reader, Settings, corpus_formats, find_reader, formats_with
 from treetext.models import ModelSettings, find_model
 from treetext.training.objectives import OBJECTIVES
 
@@ -117,7 +117,7 @@ def needs_data(source: "str | Path | Recipe | Mapping[str, Any]", overrides: Map
     """Whether a recipe reads data, but does not say where they are."""
     section = recipe_values(source, overrides).get("data")
     values = section if isinstance(section, dict) else {}
-    reader = readers().get(str(values.get("format")))
+    reader = corpus_formats().get(str(values.get("format")))
     placed = any(values.get(place) for place in ("path", "train", "dev", "test"))
     return reader is not None and not reader.generated and not placed
 
@@ -136,7 +136,7 @@ def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
         if weight or "objectives" in training:
             _update(training, {"objectives": {"entropy": weight}})
     if isinstance(data, dict) and "hidden_trees" in data and "subset" in data:  # all formats had the options of all
-        reader = readers().get(str(data.get("format")))
+        reader = corpus_formats().get(str(data.get("format")))
         foreign = set(OPTIONS).difference(reader.options()) if reader else ()
         for name in foreign:
             data.pop(name, None)

@@ -14,7 +14,6 @@ from treetext.data import (
     find_reader,
     formats_with,
     reader,
-    readers,
     treebank_formats,
 )
 from treetext.data.readers.treebanks import TreebankReader
@@ -26,8 +25,8 @@ PATHS = {name: {} if name == "hidden-trees" else {"path": "a"} for name in TABLE
 
 
 def test_all_formats_the_users_own_tables_first():
-    assert list(readers()) == TABLES + OTHERS
-    for name, cls in readers().items():
+    assert list(corpus_formats()) == TABLES + OTHERS
+    for name, cls in corpus_formats().items():
         assert issubclass(cls, Reader)
         assert cls.about
         assert "\n" not in cls.about
@@ -37,7 +36,7 @@ def test_all_formats_the_users_own_tables_first():
 @pytest.mark.parametrize("name", TABLES + OTHERS)
 def test_a_reader_by_the_name_of_its_format(name):
     data = reader(name, **PATHS[name])
-    assert type(data) is readers()[name]
+    assert type(data) is corpus_formats()[name]
     assert data.format == name
     assert data.task is (PAIRS if name.startswith("snli") else DOCUMENTS)
     assert data.generated is (name == "hidden-trees")
@@ -97,9 +96,9 @@ def test_a_new_format_is_one_new_file(tmp_path):
     )
     code = (
         "import sys\n"
-        "from treetext.data import readers, treebank_formats\n"
+        "from treetext.data import corpus_formats, treebank_formats\n"
         f"sys.modules['treetext.data.readers'].__path__.append({str(tmp_path)!r})\n"
-        "print('teas' in readers(), 'tea-bank' in treebank_formats())"
+        "print('teas' in corpus_formats(), 'tea-bank' in treebank_formats())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "True True\n"

@@ -14,18 +14,18 @@ from treetext.data.registry import subclasses
 __all__ = [
     "Reader",
     "Treebank",
+    "corpus_formats",
     "file_format",
     "find_reader",
     "formats_with",
     "read_treebank",
     "reader",
-    "readers",
     "treebank_formats",
 ]
 
 
 @cache
-def readers() -> dict[str, type[Reader]]:
+def corpus_formats() -> dict[str, type[Reader]]:
     """The reader classes by the names of their formats."""
     # A class without a default for its format is a base class.
     named = [cls for cls in subclasses(Reader, __name__) if not cls.model_fields["format"].is_required()]
@@ -34,9 +34,9 @@ def readers() -> dict[str, type[Reader]]:
 
 def find_reader(format: object) -> type[Reader]:  # noqa: A002
     """The reader class of a format."""
-    if not isinstance(format, str) or format not in readers():
-        raise BadInput(f"format: expected one of {', '.join(readers())}, got {format!r}")
-    return readers()[format]
+    if not isinstance(format, str) or format not in corpus_formats():
+        raise BadInput(f"format: expected one of {', '.join(corpus_formats())}, got {format!r}")
+    return corpus_formats()[format]
 
 
 def reader(format: str, **settings: Any) -> Reader:  # noqa: A002
@@ -48,14 +48,14 @@ def file_format(path: str | Path) -> str | None:
     """The format of a table, by the ending of the file name; None if no format has this ending."""
     ending = Path(Path(path).name.lower().removesuffix(".gz")).suffix
     tables: Mapping[str | None, str] = {
-        cls.ending: name for name, cls in readers().items() if issubclass(cls, TableReader)
+        cls.ending: name for name, cls in corpus_formats().items() if issubclass(cls, TableReader)
     }
     return tables.get(ending)
 
 
 def formats_with(option: str) -> list[str]:
     """The formats that have an option of this name."""
-    return [name for name, cls in readers().items() if option in cls.options()]
+    return [name for name, cls in corpus_formats().items() if option in cls.options()]
 
 
 def _order(cls: type[Reader]) -> tuple[bool, str]:
