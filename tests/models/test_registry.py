@@ -70,3 +70,45 @@ def test_a_new_file_is_all_that_a_new_model_takes(tmp_path):
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["treetext.models.new", "StructuredDocuments", str(len(models()) + 1)]
+
+
+REGISTER = """
+from typing import Literal
+from treetext.models import ModelSettings, StructuredDocuments, find_model, models, register_model
+from treetext.models.majority import Majority as Known
+
+class MySettings(ModelSettings):
+    kind: Literal["mine"] = "mine"
+
+number = len(models())
+for _ in range(2):  # defined again, as in a notebook
+    @register_model
+    class Mine(Known):
+        Settings = MySettings
+assert find_model({"kind": "mine"}) is Mine
+assert len(models()) == number + 1
+assert list(models()) == sorted(models())
+
+class Other(Known):
+    Settings = MySettings
+
+class Majority(Known):
+    Settings = Known.Settings
+
+for cls in (Other, Majority):
+    try:
+        register_model(cls)
+    except ValueError as error:
+        print(error)
+assert find_model({"kind": "mine"}) is Mine
+assert find_model({"kind": "majority"}) is Known
+"""
+
+
+def test_a_class_from_outside_can_be_registered():
+    done = subprocess.run([sys.executable, "-c", REGISTER], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "kind: 'mine' is the name of Mine; expected another name",
+        "kind: 'majority' is the name of Majority; expected another name",
+    ]
