@@ -10,6 +10,7 @@ from treetext.data import (
     PAIRS,
     BadInput,
     Reader,
+    corpus_formats,
     file_format,
     find_reader,
     formats_with,
