@@ -1,4 +1,4 @@
-"""Recipes, objectives and fitting."""
+"""Recipes, objectives and training."""
 
 from treetext.training.fit import Interrupted, new_model, train
 from treetext.training.machine import machine

@@ -1,4 +1,4 @@
-"""Training, whole: from a recipe to a model on disk."""
+"""The whole of training: from a recipe to a model on disk."""
 
 import sys
 import time
@@ -17,11 +17,11 @@ from treetext.training.recipe import Recipe, load_recipe
 
 
 class Interrupted(Exception):  # noqa: N818
-    """The user stopped the training; the message says how to go on."""
+    """The user stopped the training. The message says how to resume."""
 
 
 class Fitted(NamedTuple):
-    """Which epoch was best, its dev accuracy, and the course of all epochs."""
+    """The best epoch, its dev accuracy, and the loss and accuracy of all epochs."""
 
     epoch: int
     dev: float
@@ -40,10 +40,11 @@ def train(
     progress: Progress | None = None,
     say: Any = None,
 ) -> Model:
-    """Train a model, choose the best epoch by dev accuracy, score it once on the test data, save it, return it.
+    """Train a model, choose the best epoch by dev accuracy, score it once on the test data, save it and return it.
 
-    `recipe` is the name of one of the package's, a file, or a `Recipe`; `set` replaces values in it. Checkpoints and
-    logs are in ``out/training``; with `resume`, training continues from there.
+    `recipe` is the name of a recipe of the package, a file, or a `Recipe`; `set` replaces values in it. Checkpoints
+    and logs are in ``out/training``. With `resume`, training continues from there. `say` is a callback that gets
+    remarks (default: print them to standard error).
     """
     recipe, out = load_recipe(recipe, set), Path(out)
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
@@ -75,7 +76,7 @@ def train(
         "scores": {"dev": fitted.dev, **({"test": test.accuracy} if test else {})},
     }
     save_model(model.eval(), out, replace=True)
-    for checkpoint in (out / "training").glob("*.ckpt"):  # kept until here: a model that cannot be saved is not lost
+    for checkpoint in (out / "training").glob("*.ckpt"):  # kept until here, in case the model cannot be saved
         checkpoint.unlink()
     return model
 
@@ -106,7 +107,7 @@ def _fit(
     accelerator: str,
     progress: Progress | None,
 ) -> tuple[Fitted, float]:
-    """Train by gradients or by the model's own `fit`; also the time from which the clock of the curve is silent."""
+    """Train by gradients or by the model's own `fit`. Also returns the start of the time that no epoch includes."""
     if model.by_gradients:
         from treetext.training.loop import fit  # takes seconds to import
 
@@ -131,7 +132,7 @@ def _how_to_resume(folder: Path) -> str:
 
 
 def _check_same(recipe: Recipe, out: Path) -> None:
-    """Refuse to resume a training that was started with another recipe."""
+    """Raise `BadInput` unless there is a checkpoint to resume from, and it is of the same recipe."""
     folder = out / "training"
     if not (folder / "last.ckpt").exists():
         raise BadInput(f"{folder}: no checkpoint to resume from; expected a training that was interrupted")

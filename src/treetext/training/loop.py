@@ -25,7 +25,7 @@ from treetext.training.recipe import Recipe
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Lightning's remarks are for its developers; ours say what a user needs."""
+    """Silence Lightning's remarks and warnings, which are for developers."""
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="lightning")
@@ -36,14 +36,14 @@ def _quiet() -> Iterator[None]:
 def fit(
     model: Model, recipe: Recipe, corpus: Corpus, folder: Path, resume: bool, devices: int | str, accelerator: str
 ) -> tuple[int, float, list[dict[str, Any]]]:
-    """Train, and give the model the weights of the epoch that was best on dev.
+    """Train a model, and load the weights of the epoch with the best dev accuracy into it.
 
-    Returns that epoch, its dev accuracy, and the course of all epochs.
+    Returns that epoch, its dev accuracy, and the loss and accuracy of all epochs.
     """
     texts = len(corpus.whole("train"))
     empty = np.setdiff1d(corpus.rows["dev"], corpus.whole("dev"))
     empty_right = int((corpus.targets(model.labels)[empty] == np.argmax(model.prior)).sum())
-    # Lightning's own save_last would be written only along with a new best.
+    # Lightning's save_last would write a checkpoint only together with a new best one.
     always: Any = {"save_on_train_epoch_end": True, "enable_version_counter": False}
     best = ModelCheckpoint(folder, "best", monitor="dev_accuracy", mode="max", **always)
     last = ModelCheckpoint(folder, "last", **always)
@@ -51,12 +51,12 @@ def fit(
     stop = _Stop("dev_accuracy", mode="max", patience=patience, check_on_train_epoch_end=True)
     curve = Curve()
     bar = [RichProgressBar(console_kwargs={"stderr": True})] if sys.stderr.isatty() else []
-    run = f"log-{len(list(folder.glob('log-*'))) + 1}"  # a resumed training logs to a folder of its own
+    run = f"log-{len(list(folder.glob('log-*'))) + 1}"  # a resumed training logs to a new folder
     try:
         trainer = pl.Trainer(
             accelerator=accelerator,
             devices=devices,
-            strategy="auto" if devices in (1, "1") else "ddp_spawn",  # what comes after the fit is done once, here
+            strategy="auto" if devices in (1, "1") else "ddp_spawn",  # only this process goes on after the fit
             max_epochs=recipe.training.epochs,
             callbacks=[curve, stop, best, last, *bar],
             logger=_loggers(folder, run),
@@ -74,7 +74,7 @@ def fit(
     path = folder / "last.ckpt" if resume else None
     try:
         trainer.fit(module, Loaders(corpus, model, recipe), ckpt_path=path, weights_only=True)
-    except SystemExit:  # what Lightning makes of Ctrl-C, which it ignores from then on
+    except SystemExit:  # Lightning raises it after Ctrl-C, and ignores Ctrl-C from then on
         signal.signal(signal.SIGINT, handler)
         raise KeyboardInterrupt from None
     kept, ended = (torch.load(folder / f"{name}.ckpt", "cpu", weights_only=True) for name in ("best", "last"))
@@ -84,7 +84,7 @@ def fit(
 
 
 def _loggers(folder: Path, run: str) -> list[Logger]:
-    """A CSV file and, where TensorBoard is installed, its log."""
+    """Loggers to a CSV file and, if it is installed, to TensorBoard."""
     loggers: list[Logger] = [CSVLogger(folder, "", run)]
     if find_spec("tensorboard"):
         loggers.append(TensorBoardLogger(folder, "", run))
@@ -92,7 +92,7 @@ def _loggers(folder: Path, run: str) -> list[Logger]:
 
 
 class _Stop(EarlyStopping):
-    """Early stopping that has also stopped when what it ended is resumed, to be saved."""
+    """Early stopping that also stops at once if a training that it has ended is resumed."""
 
     def on_train_start(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
         """Stop again."""

@@ -1,4 +1,4 @@
-"""On what something was trained or measured."""
+"""The machine on which a model was trained or measured."""
 
 import os
 import platform
@@ -12,13 +12,13 @@ from treetext import __version__
 
 
 def machine() -> dict[str, Any]:
-    """The processor, how many threads compute on it, and the versions."""
+    """The processor, the numbers of cores and threads, and the versions of the software."""
     try:
-        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+        model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     except OSError:
-        found = None
+        model = None
     return {
-        "processor": found[1] if found else platform.processor(),
+        "processor": model[1] if model else platform.processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""A model as Lightning trains it."""
+"""Training of a model with Lightning: the module, the data loaders and the learning curve."""
 
 import math
 import sys
@@ -22,37 +22,37 @@ from treetext.trees import NonFiniteScores
 
 
 class Module(pl.LightningModule):
-    """Steps, scores and the optimiser. The same seed gives the same weights, also after a pause between epochs."""
+    """Training and validation steps, and the optimiser. The same seed gives the same weights, also after a resume."""
 
     def __init__(self, model: Model, recipe: Recipe, texts: int, empty_right: int, empty: int) -> None:
         super().__init__()
         self.model, self.recipe, self.texts = model, recipe, texts
         self.empty_right, self.empty = empty_right, empty
-        """Dev texts without words, for which the prior's class is predicted: how many are right, of how many."""
+        """Dev texts without words get the prior's class: the number of right predictions, and of such texts."""
         self.right = self.scored = 0
 
     def on_train_epoch_start(self) -> None:
-        """Dropout starts afresh with each epoch, so that a resumed training goes on as it would have."""
+        """Seed the dropout of this epoch, so that a resumed training gives the same result."""
         seeds = np.random.SeedSequence([self.recipe.seed, self.current_epoch, self.global_rank])
         torch.manual_seed(int(seeds.generate_state(1)[0]))
-        # Lightning tells samplers only, not batch samplers.
+        # Lightning calls set_epoch of samplers, but not of batch samplers.
         self.trainer.train_dataloader.batch_sampler.set_epoch(self.current_epoch)  # type: ignore[union-attr]
 
     @property
     def steps(self) -> int:
-        """Of all epochs. Lightning's own count draws batches, before it knows in which epoch a training is resumed."""
+        """The number of steps of all epochs. Lightning's own count draws batches before it knows the resumed epoch."""
         batches = -(-self.texts // self.recipe.training.batch_size)
         return self.recipe.training.epochs * -(-batches // self.trainer.world_size)
 
     def training_step(self, batch: Batch, _: int) -> Tensor:
-        """The weighted sum of the objectives on a batch; the cross entropy, where it is among them, is logged."""
+        """The weighted sum of the objectives on a batch. Logs the cross entropy, or the sum if there is none."""
         output, progress = self._output(batch), self.global_step / self.steps
         weights = self.recipe.training.objectives
         losses = {name: OBJECTIVES[name].value(batch, output, progress) for name, weight in weights.items() if weight}
         total = sum((loss if weights[name] == 1 else weights[name] * loss for name, loss in losses.items()), start=0.0)
         shown = losses.get("cross_entropy", total)
         self.log("loss", shown, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(batch.labels))
-        return total  # type: ignore[return-value]  # a recipe has an objective at least
+        return total  # type: ignore[return-value]  # a recipe has at least one objective
 
     def validation_step(self, batch: Batch, _: int) -> None:
         """Count the right predictions."""
@@ -63,7 +63,7 @@ class Module(pl.LightningModule):
         self.scored += len(batch.labels)
 
     def _output(self, batch: Batch) -> Output:
-        """What the model computes; refused where its scores are no numbers any more. Other errors stay as they are."""
+        """The output of the model. Scores that are NaN or infinite raise `BadInput`; other errors are not changed."""
         try:
             output: Output = self.model(batch)
         except NonFiniteScores:
@@ -71,7 +71,7 @@ class Module(pl.LightningModule):
         return output
 
     def on_validation_epoch_end(self) -> None:
-        """The accuracy on all dev texts, with those that have no words."""
+        """Log the accuracy on all dev texts, including those without words."""
         counts: Any = self.all_gather(torch.tensor([self.right, self.scored], device=self.device))
         right, scored = counts.reshape(-1, 2).sum(0)
         accuracy = (right + self.empty_right) / (scored + self.empty)
@@ -79,7 +79,7 @@ class Module(pl.LightningModule):
         self.right = self.scored = 0
 
     def configure_optimizers(self) -> Any:
-        """The recipe's."""
+        """The optimiser and the learning rate schedule of the recipe."""
         optimizer = make_optimizer(self.model, self.recipe.training)
         if self.recipe.training.schedule == "constant":
             return optimizer
@@ -87,13 +87,13 @@ class Module(pl.LightningModule):
         return [optimizer], [{"scheduler": falling, "interval": "step"}]
 
     def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
-        """The recipe's norm, over dense and sparse gradients."""
+        """Clip dense and sparse gradients to the norm of the recipe."""
         if self.recipe.training.clip is not None:
             clip(self.model.parameters(), self.recipe.training.clip)
 
 
 class Loaders(pl.LightningDataModule):
-    """Batches of similar length, divided among the devices."""
+    """Loaders of batches of similar length, divided among the devices."""
 
     def __init__(self, corpus: Corpus, model: Model, recipe: Recipe) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Loaders(pl.LightningDataModule):
         self.collate = model.batches(Texts.from_corpus(corpus, classes=model.labels))
 
     def train_dataloader(self) -> "DataLoader[Any]":
-        """The training texts in another order in each epoch."""
+        """The training texts, in another order in each epoch."""
         return self._loader("train", shuffle=True)
 
     def val_dataloader(self) -> "DataLoader[Any]":
@@ -112,24 +112,24 @@ class Loaders(pl.LightningDataModule):
         rows, encoded, settings = self.corpus.whole(split), self.corpus.encoded, self.recipe.training
         lengths = self.corpus.task.lengths(encoded, rows)
         batches = LengthBatches(*lengths, settings.batch_size, rows=rows, shuffle=shuffle, seed=self.recipe.seed)
-        if self.trainer:  # the first batches are drawn before on_train_epoch_start, also where a training is resumed
+        if self.trainer:  # the first batches are drawn before on_train_epoch_start, also after a resume
             batches.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)  # type: ignore[attr-defined]
         world, rank = (self.trainer.world_size, self.trainer.global_rank) if self.trainer else (1, 0)
         share: Any = Share(batches, rank, world, even=shuffle)
-        # With a generator of its own: a loader draws a number whenever it starts, which must not change the dropout.
+        # Its own generator: a loader draws a number whenever it starts, which must not change the dropout.
         own = torch.Generator()
         every = range(len(encoded))
         return DataLoader(every, batch_sampler=share, collate_fn=self.collate, generator=own)  # type: ignore[arg-type]
 
 
 class Share:
-    """Every so-and-so-many-th batch, for one of several devices; `even` if all must have the same number."""
+    """The batches of one of several devices: every `world`-th one. With `even`, all devices get the same number."""
 
     def __init__(self, batches: LengthBatches, rank: int, world: int, even: bool) -> None:
         self.batches, self.rank, self.world, self.even = batches, rank, world, even
 
     def set_epoch(self, epoch: int) -> None:
-        """From now on, give the batches of this epoch."""
+        """Set the epoch of the next batches."""
         self.batches.set_epoch(epoch)
 
     def __len__(self) -> int:
@@ -144,7 +144,7 @@ class Share:
 
 
 class Curve(pl.Callback):
-    """Prints a line for each epoch, and keeps what it says: also of the epochs before a pause."""
+    """The learning curve: prints a line for each epoch, and keeps its values, also across a resume."""
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, Any]] = []
@@ -154,7 +154,7 @@ class Curve(pl.Callback):
         self.start = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, _: pl.LightningModule) -> None:
-        """Before the checkpoint is written, which is to have this epoch too."""
+        """Add the epoch to the curve. This runs before the checkpoint is written, which includes it."""
         loss, accuracy = (float(trainer.callback_metrics[name]) for name in ("loss", "dev_accuracy"))
         epoch, seconds = trainer.current_epoch + 1, round(time.perf_counter() - self.start, 2)
         if not math.isfinite(loss):
@@ -165,14 +165,14 @@ class Curve(pl.Callback):
             print(line, file=sys.stderr, flush=True)
 
     def state_dict(self) -> dict[str, Any]:
-        """For the checkpoint."""
+        """The state for the checkpoint."""
         return {"epochs": self.epochs}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """From the checkpoint."""
+        """Restore the state from a checkpoint."""
         self.epochs = state["epochs"]
 
 
 def diverged(epoch: int) -> BadInput:
-    """The refusal of a training that has diverged."""
+    """The error for a training that has diverged."""
     return BadInput(f"epoch {epoch}: loss is NaN or infinite; lower training.learning_rate or set training.clip")

@@ -27,16 +27,16 @@ def cross_entropy(batch: Batch, output: Output, progress: float) -> Float[Tensor
 def entropy_schedule(batch: Batch, output: Output, progress: float) -> Float[Tensor, ""]:  # noqa: ARG001
     """A bonus for the entropy of the trees that falls linearly and becomes a penalty halfway.
 
-    Summed over the levels that have trees, each with its mean share of the maximal entropy (`tree_entropy`).
+    It is the sum over the levels of the mean entropy as a share of its maximum (`tree_entropy`).
     """
     shares = [tree_entropy(output, level) for level in output.levels]
     return (2 * progress - 1) * torch.stack(shares).sum()
 
 
 def tree_entropy(output: Output, level: str) -> Float[Tensor, ""]:
-    """The mean entropy of the trees of a level, each as a share of its maximum; 0 where there are no trees.
+    """The mean entropy of the trees of a level, as a share of its maximum; 0 if there are no trees.
 
-    Trees of a single node do not count: there is only one.
+    Sequences of a single node do not count: they have only one tree.
     """
     distributions = [bucket.trees for bucket in output.levels[level] if bucket.trees is not None]
     shares = [trees.entropy_share[trees.lengths > 1] for trees in distributions]

@@ -1,4 +1,4 @@
-"""Optimisers for models some of whose parameters, such as word vectors, have sparse gradients."""
+"""Optimisers for models in which some parameters, such as word vectors, have sparse gradients."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -12,8 +12,8 @@ from treetext.training.recipe import Training
 
 
 def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
-    """The optimiser of the settings; L2 is not on biases, root vectors and parameters with sparse gradients."""
-    # As by default, but torch warns where nobody has said so.
+    """The optimiser of the settings. Biases, root vectors and parameters with sparse gradients have no weight decay."""
+    # This is the default, but torch warns if it is not set explicitly.
     torch.sparse.check_sparse_tensor_invariants.disable()  # type: ignore[no-untyped-call]
     sparse = {id(p) for part in model.modules() if getattr(part, "sparse", False) for p in part.parameters(False)}
     tables = [p for p in model.parameters() if id(p) in sparse]
@@ -22,7 +22,7 @@ def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
     groups = [{"params": weights, "weight_decay": settings.l2}, {"params": rest, "weight_decay": 0.0}]
     rate = settings.learning_rate
     match settings.optimizer:
-        case "adagrad":  # as TensorFlow's, which starts from 0.1
+        case "adagrad":  # with the initial value of TensorFlow, 0.1
             both = partial(torch.optim.Adagrad, lr=rate, initial_accumulator_value=0.1)
             return Together(both(groups, fused=True), *([both(tables)] if tables else []))  # not fused: sparse
         case "sgd":
@@ -38,7 +38,7 @@ def _sparse_adam(tables: list[nn.Parameter], rate: float) -> list[Optimizer]:
 
 
 class Together(Optimizer):
-    """Several optimisers, each for some of the parameters, that step together."""
+    """Several optimisers, each for some of the parameters, as one."""
 
     def __init__(self, *optimizers: Optimizer) -> None:
         self.optimizers = optimizers
@@ -46,14 +46,14 @@ class Together(Optimizer):
         self._share()
 
     def _share(self) -> None:
-        """Let all have the same groups and the same state, so that a change of a learning rate reaches its owner."""
+        """Share groups and state with all optimisers, so that they see changes of the learning rate."""
         groups = iter(self.param_groups)
         for optimizer in self.optimizers:
             optimizer.param_groups = [next(groups) for _ in optimizer.param_groups]
             optimizer.state = self.state
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step of each."""
+        """One step of each optimiser."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -63,14 +63,14 @@ class Together(Optimizer):
         return loss
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take up the state that `state_dict` gave."""
+        """Load a state from `state_dict`."""
         super().load_state_dict(state_dict)
         self._share()
 
 
 @torch.no_grad()
 def clip(parameters: Iterable[nn.Parameter], most: float) -> None:
-    """Scale all gradients such that their norm is at most this; torch's own function takes no sparse ones."""
+    """Scale all gradients so that their norm is at most `most`. Torch's own function takes no sparse gradients."""
     gradients = []
     for parameter in parameters:
         if parameter.grad is not None:

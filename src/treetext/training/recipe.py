@@ -1,4 +1,4 @@
-"""Recipes: everything that decides how a model comes out, as TOML files that are checked before anything runs."""
+"""Recipes: all settings of data, model and training, as TOML files that are validated before anything runs."""
 
 import json
 import tomllib
@@ -18,21 +18,21 @@ from treetext.training.objectives import OBJECTIVES
 
 RECIPES = files("treetext.training") / "recipes"
 OPTIONS = ("text", "second", "label", "delimiter", "quoting", "subset", "hidden_trees")
-"""The options that the data of every recipe had, whatever the format."""
+"""The options that the data of earlier recipes had, whatever the format."""
 
 
 class Training(Settings):
-    """How the model is fitted."""
+    """The settings of training."""
 
     optimizer: Literal["adagrad", "adam", "adamw", "sgd"] = "adagrad"
     learning_rate: float = Field(0.05, gt=0, lt=1e38)  # a float32
-    schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls to 0 at the end")
-    l2: float = Field(1e-4, ge=0, description="on weights, not on biases, word vectors and root vectors")
-    objectives: dict[str, float] = Field({"cross_entropy": 1.0}, description="what is minimised: weights by name")
-    clip: float | None = Field(None, gt=0, description="largest norm of a gradient")
+    schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls linearly to 0")
+    l2: float = Field(1e-4, ge=0, description="weight decay, except for biases, word vectors and root vectors")
+    objectives: dict[str, float] = Field({"cross_entropy": 1.0}, description="objectives and their weights")
+    clip: float | None = Field(None, gt=0, description="largest norm of the gradient")
     batch_size: int = Field(32, ge=1)
-    epochs: int = Field(50, ge=1, description="at most")
-    patience: int = Field(10, ge=1, description="stop after so many epochs without a better dev accuracy")
+    epochs: int = Field(50, ge=1, description="largest number of epochs")
+    patience: int = Field(10, ge=1, description="number of epochs without a better dev accuracy before stopping")
 
     @field_validator("objectives")
     @classmethod
@@ -49,11 +49,11 @@ class Training(Settings):
 
 
 class Recipe(Settings):
-    """A whole recipe."""
+    """A recipe: the settings of data, model and training."""
 
     name: str = "unnamed"
     about: str = ""
-    seed: int = Field(1, ge=0, lt=2**32, description="of weights, dropout and the order of batches")
+    seed: int = Field(1, ge=0, lt=2**32, description="seed of weights, dropout and the order of batches")
     data: SerializeAsAny[Reader]
     model: SerializeAsAny[ModelSettings]
     training: Training = Training()
@@ -74,9 +74,9 @@ class Recipe(Settings):
 def load_recipe(
     source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None
 ) -> Recipe:
-    """A recipe of the package by its name, from a TOML (or JSON) file, from values, or as it is; some values replaced.
+    """Load a recipe: by its name in the package, from a TOML (or JSON) file, from values, or from another recipe.
 
-    `overrides` maps dotted keys to values: ``{"model.hidden": 125}``.
+    `overrides` replaces values; it maps dotted keys to values: ``{"model.hidden": 125}``.
     """
     values = recipe_values(source, overrides)
     return _validated(
@@ -85,7 +85,7 @@ def load_recipe(
 
 
 def load_reader(format: str, overrides: Mapping[str, Any] | None = None) -> Reader:  # noqa: A002
-    """A corpus of some format, with settings by the keys that they have in a recipe: ``{"data.path": "file.csv"}``."""
+    """A reader of a format. `overrides` has its settings by their keys in a recipe: ``{"data.path": "file.csv"}``."""
     values: dict[str, Any] = {"data": {"format": format}}
     for key, value in (overrides or {}).items():
         if not key.startswith("data."):
@@ -98,7 +98,7 @@ def load_reader(format: str, overrides: Mapping[str, Any] | None = None) -> Read
 def recipe_values(
     source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The values of a recipe before they are checked, with today's names, and some of them replaced."""
+    """The values of a recipe before validation, with today's names, and with `overrides`."""
     if isinstance(source, Recipe):
         values = source.model_dump(mode="json", exclude_unset=True)
         values["data"]["format"], values["model"]["kind"] = source.data.format, source.model.kind
@@ -109,12 +109,12 @@ def recipe_values(
     values = migrated(values)
     for key, value in (overrides or {}).items():
         _set(values, key, value)
-        values = migrated(values)  # each by itself: the last one counts, whether it has an old name or today's
+        values = migrated(values)  # after each, so that the last override counts, with an old name or today's
     return values
 
 
 def needs_data(source: "str | Path | Recipe | Mapping[str, Any]", overrides: Mapping[str, Any] | None = None) -> bool:
-    """Whether a recipe reads data, but does not say where they are."""
+    """Whether a recipe reads data but has no path to them."""
     section = recipe_values(source, overrides).get("data")
     values = section if isinstance(section, dict) else {}
     reader = corpus_formats().get(str(values.get("format")))
@@ -123,9 +123,9 @@ def needs_data(source: "str | Path | Recipe | Mapping[str, Any]", overrides: Map
 
 
 def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a recipe with the names that earlier versions had replaced by those of today."""
+    """The values of a recipe, with names of earlier versions replaced by today's."""
     today: dict[str, Any] = deepcopy(dict(values))
-    today.pop("paper", None)  # a published score is no part of a recipe any more
+    today.pop("paper", None)  # published scores are no longer part of recipes
     if isinstance(today.get("vocabulary"), dict):
         _update(today, {"model": {"vocabulary": today.pop("vocabulary")}})
     data, model, training = (today.get(name) for name in ("data", "model", "training"))
@@ -135,7 +135,7 @@ def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
         weight = training.pop("entropy")
         if weight or "objectives" in training:
             _update(training, {"objectives": {"entropy": weight}})
-    if isinstance(data, dict) and "hidden_trees" in data and "subset" in data:  # all formats had the options of all
+    if isinstance(data, dict) and "hidden_trees" in data and "subset" in data:  # all formats had all options
         reader = corpus_formats().get(str(data.get("format")))
         foreign = set(OPTIONS).difference(reader.options()) if reader else ()
         for name in foreign:
@@ -144,7 +144,7 @@ def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_overrides(settings: Sequence[str]) -> dict[str, Any]:
-    """From ``key=value`` strings, where a value is written as in TOML; what is no TOML is taken for a string."""
+    """Parse ``key=value`` strings. A value is written as in TOML; if it is not valid TOML, it is a string."""
     overrides = {}
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -158,7 +158,7 @@ def parse_overrides(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def recipe_names() -> list[str]:
-    """The recipes of the package."""
+    """The names of the recipes of the package."""
     return sorted(_names(RECIPES, ""))
 
 
@@ -171,7 +171,7 @@ def _names(folder: Traversable, prefix: str) -> Iterator[str]:
 
 
 def _read(source: str) -> dict[str, Any]:
-    """The values of a recipe, on top of those that it is based on."""
+    """The values of a recipe, including those of its bases."""
     if source in recipe_names():
         return {"name": source, **_based(source)}
     path = Path(source)
@@ -203,7 +203,7 @@ def _parsed(text: str, where: str) -> dict[str, Any]:
 
 
 def _merged(values: dict[str, Any], where: str) -> dict[str, Any]:
-    """``base = [...]`` names recipes of the package whose values hold where this one has none, the last one first."""
+    """Add the values of the recipes in ``base = [...]``. Later bases override earlier ones; own values override all."""
     bases = values.pop("base", [])
     merged: dict[str, Any] = {}
     for base in bases if isinstance(bases, list) else [bases]:
@@ -232,7 +232,7 @@ def _set(values: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _validated(values: dict[str, Any], where: str) -> Recipe:
-    """A recipe; its data and its model are settings of the format and of the kind that they name."""
+    """A validated recipe. The format of the data and the kind of the model decide the classes of their settings."""
     values["data"] = _section(values, "data", "format", lambda given: find_reader(given.get("format")), where)
     values["model"] = _section(values, "model", "kind", lambda given: find_model(given).Settings, where)
     try:
@@ -244,7 +244,7 @@ def _validated(values: dict[str, Any], where: str) -> Recipe:
 def _section(
     values: Mapping[str, Any], name: str, key: str, find: Callable[[Mapping[str, Any]], type[BaseModel]], where: str
 ) -> Any:
-    """A section whose class is the one that a key in it names."""
+    """A validated section of a recipe. One of its keys decides its class."""
     given = values.get(name)
     if not isinstance(given, dict):
         problem = "missing" if given is None else f"got {given!r:.60}"
@@ -262,7 +262,7 @@ def _section(
 
 
 def _explained(error: ValidationError, cls: type[BaseModel], section: str = "") -> str:
-    """The first problem, and for an unknown key the nearest known one."""
+    """A message about the first problem; for an unknown key, with the nearest known one."""
     errors = error.errors()
     first = next((problem for problem in errors if problem["type"] == "extra_forbidden"), errors[0])
     loc = [str(part) for part in first["loc"]]
@@ -274,11 +274,11 @@ def _explained(error: ValidationError, cls: type[BaseModel], section: str = "") 
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] != "value_error":
         message += f"; got {first['input']!r:.60}"
-    return f"{where}: {message}" if where else message  # of the whole recipe: it names the keys itself
+    return f"{where}: {message}" if where else message  # without a place, the message names the keys itself
 
 
 def _unknown(loc: list[str], cls: type[BaseModel], section: str) -> str:
-    """What to say of a key that a section does not have."""
+    """A message about a key that a section does not have."""
     formats = formats_with(loc[0]) if section == "data" and len(loc) == 1 else []
     if formats:
         return f"does not go with {cls.model_fields['format'].default}; expected it only for {', '.join(formats)}"

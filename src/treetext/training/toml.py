@@ -1,4 +1,4 @@
-"""Recipes as TOML, to print and to keep."""
+"""Recipes as TOML."""
 
 import json
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ PLACE = "PATH"
 
 
 def to_toml(recipe: Recipe) -> str:
-    """A recipe as a TOML file that `load_recipe` reads; a template has no ``data.path``."""
+    """A recipe as TOML that `load_recipe` reads. A template (see `load_template`) has no ``data.path``."""
     return "\n".join(_lines(to_values(recipe))) + "\n"
 
 
 def to_values(recipe: Recipe) -> dict[str, Any]:
-    """All values of a recipe; a template has no ``data.path``."""
+    """All values of a recipe. A template (see `load_template`) has no ``data.path``."""
     values = recipe.model_dump(mode="json")
     if recipe.data.path == PLACE:
         del values["data"]["path"]
@@ -26,13 +26,13 @@ def to_values(recipe: Recipe) -> dict[str, Any]:
 def load_template(
     source: str | Path | Recipe | Mapping[str, Any], overrides: Mapping[str, Any] | None = None
 ) -> Recipe:
-    """A recipe that need not say where its data are, as `load_recipe` otherwise: to be read, not to train by."""
+    """Load a recipe like `load_recipe`, but it may lack the path of its data: for display, not for training."""
     place = {"data.path": PLACE} if needs_data(source, overrides) else {}
     return load_recipe(source, {**place, **(overrides or {})})
 
 
 def _lines(values: dict[str, Any], section: str = "") -> list[str]:
-    """Lines of TOML: a section's own values first, then the sections in it. What is None is left out."""
+    """Lines of TOML: the values of a section first, then its subsections. None is left out."""
     sections = {key: value for key, value in values.items() if isinstance(value, dict)}
     own = [
         f"{_key(key)} = {_value(value)}" for key, value in values.items() if key not in sections and value is not None
@@ -48,5 +48,5 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """JSON writes strings, numbers, truth values and lists of them as TOML does, but for one control character."""
+    """A value in TOML. Except for one control character, JSON has the same syntax for strings, numbers and lists."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
