@@ -1,4 +1,4 @@
-"""The command line: a thin face over the library. Only the commands import what is slow to import."""
+"""The command line. Slow imports are inside the commands, so `treetext --help` is fast."""
 
 from typing import Annotated
 

@@ -24,7 +24,7 @@ def agree(
     model: ModelArgument,
     treebank: Annotated[str, typer.Argument(help="Trees to compare with: a file, a directory or an archive.")],
     kind: Annotated[
-        str | None, typer.Option("--format", help="Format, as `treetext data` lists them (default: by its files).")
+        str | None, typer.Option("--format", help="Format; see `treetext data` (default: detected from the files).")
     ] = None,
     split: Annotated[Split, typer.Option(help="Part of a directory of train, dev and test files.")] = Split.TEST,
     models: Annotated[
@@ -57,11 +57,11 @@ def agree(
     from treetext.show import agreement_tables
 
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
-    found = read_treebank(treebank, kind, split)
+    references = read_treebank(treebank, kind, split)
     with progress() as bars, written(out) if out else nullcontext() as stream:
         result = agreement(
             loaded,
-            found,
+            references,
             punctuation=punctuation,
             others=others,
             resamples=resamples,

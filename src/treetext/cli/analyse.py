@@ -67,9 +67,9 @@ def analyse(
     from treetext.show import analysis_tables
 
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
-    found, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
+    recipe, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
     with progress() as bars, written(out) if out else nullcontext() as stream:
-        corpus = open_corpus(found.data, bars.more)
+        corpus = open_corpus(recipe.data, bars.more)
         analysis = analyse_trees(
             loaded,
             corpus,

@@ -1,4 +1,4 @@
-"""What the commands share: how they refuse, how they show progress and tables, how they find their data."""
+"""Shared parts of the commands: options, errors, progress, tables, and the choice of the data."""
 
 import json
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treetext.models import Model
     from treetext.training import Recipe
 
-MODEL = "The directory of a model, the name of one that ships (as debates), or of one on the hub."
+MODEL = "A directory with a model, the name of a shipped model (such as debates), or of a model on the hub."
 ModelArgument = Annotated[str, typer.Argument(help=MODEL)]
 DataOption = Annotated[
     str | None, typer.Option("--data", metavar="PATH", help="The data: a file, a directory or an archive.")
@@ -43,7 +43,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]  # typer's own or, in older vers
 
 
 class Split(StrEnum):
-    """A part of a corpus."""
+    """A split of a corpus."""
 
     TRAIN = "train"
     DEV = "dev"
@@ -51,19 +51,19 @@ class Split(StrEnum):
 
 
 class Commands(TyperGroup):
-    """All commands: what they refuse is one line, and a pipe that closes early or Ctrl-C is no error of theirs."""
+    """All commands. Errors of the user are one line; Ctrl-C and a pipe that closes early print no traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # here, where a closed pipe is still dealt with
+            sys.stdout.flush()  # here, where a closed pipe is still handled
             return result
         except UsageError as error:
             said = error.format_message().rstrip(".").replace("Value error, ", "")
             refuse(f"{said[:1].lower()}{said[1:]}; see {(error.ctx or ctx).command_path} --help")
         except BrokenPipeError:
-            raise  # nobody reads on: dealt with by typer
+            raise  # nobody reads the output any more; typer handles it
         except OSError as error:
             problem = error.strerror or error
             room = "is there room where the model and the cache of corpora (TREETEXT_CACHE) go?"
@@ -72,26 +72,26 @@ class Commands(TyperGroup):
             from treetext.data import BadInput
 
             if not isinstance(error, BadInput):
-                raise  # a mistake of ours, to be seen in full
+                raise  # a bug: show the traceback
             refuse(error)
         except KeyboardInterrupt:
             stop("stopped")
 
 
 def refuse(problem: object) -> NoReturn:
-    """Say in one line what is wrong, and end."""
+    """Print the problem in one line, and exit with status 2."""
     print(f"treetext: {problem}", file=sys.stderr)
     raise typer.Exit(2)
 
 
 def stop(message: object) -> NoReturn:
-    """End as processes do that Ctrl-C interrupts."""
+    """Print a message, and exit with status 130, as after Ctrl-C."""
     print(f"treetext: {message}", file=sys.stderr)
     raise typer.Exit(130)
 
 
 def note(line: str) -> None:
-    """Say something on the side: on standard error."""
+    """Print a remark to standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -102,7 +102,7 @@ def load(
     more: dict[str, Any] | None = None,
     option: str = "--data",
 ) -> "Recipe":
-    """A recipe with the data and the settings of the options; the ending of a file says which kind of table it is."""
+    """A recipe with the data and the settings of the options. The ending of a file decides the format of a table."""
     from treetext.data import BadInput, corpus_formats, file_format
     from treetext.training import load_recipe, load_template, needs_data, parse_overrides
 
@@ -115,7 +115,7 @@ def load(
             raise BadInput(f"{name}: data.path: missing; expected the data by {option}")
         return load_recipe(chosen, overrides)
     template = load_template(chosen, overrides)
-    if template.data.generated:  # other data take another format
+    if template.data.generated:  # only another format can read data
         expected = f"expected no {option}, or also --set data.format={ending or 'csv'}"
         raise BadInput(f"{data}: {name} generates its texts; {expected}")
     if ending and "data.format" not in overrides and template.data.ending != corpus_formats()[ending].ending:
@@ -128,9 +128,9 @@ def load(
 
 
 def in_format(source: "str | Recipe", wanted: Any, ending: str | None) -> "str | Recipe | dict[str, Any]":
-    """A recipe for data of another format: the wanted one or, for tables, that of the ending.
+    """A recipe with another data format: the wanted one or, for tables, the one of the file's ending.
 
-    Options that this format does not have are left out.
+    Options that the new format does not have are left out.
     """
     from treetext.data import corpus_formats
     from treetext.data.readers.tables import TableReader
@@ -141,7 +141,7 @@ def in_format(source: "str | Recipe", wanted: Any, ending: str | None) -> "str |
     before = corpus_formats().get(str(section.get("format"))) if isinstance(section, dict) else None
     if before is None:
         return source
-    if wanted is None and ending and issubclass(before, TableReader) and before.ending != corpus_formats()[ending].ending:
+    if wanted is None and issubclass(before, TableReader):
         wanted = ending
     after = corpus_formats().get(str(wanted))
     if after is None or after is before:
@@ -154,7 +154,7 @@ def in_format(source: "str | Recipe", wanted: Any, ending: str | None) -> "str |
 def load_data(
     model: "Model", data: str | None, settings: Sequence[str] | None, split: Split | None, option: str
 ) -> "Recipe":
-    """The data for a model: its own or others, cut into words as its own."""
+    """The recipe with the data for a model: its own data or others, tokenised in the same way."""
     from treetext.data import BadInput
     from treetext.data.readers.base import FileReader
     from treetext.training import load_recipe
@@ -178,7 +178,7 @@ def load_data(
 
 
 def model_recipe(model: "Model") -> "Recipe | None":
-    """The recipe that a model was trained by, where it has one that is valid."""
+    """The recipe of a model, or None if it has no valid one."""
     from treetext.data import BadInput
     from treetext.training import load_recipe
 
@@ -189,14 +189,14 @@ def model_recipe(model: "Model") -> "Recipe | None":
 
 
 class Bars:
-    """Counts on the terminal while something long is done; nothing where standard error is no terminal."""
+    """Progress of long work on the terminal. Prints nothing if standard error is not a terminal."""
 
     def __init__(self) -> None:
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
 
     def more(self, what: str, done: int) -> None:
-        """So many more are done."""
+        """Advance the bar of a step by the number of items that are done."""
         if self._bars is not None:
             if what not in self._tasks:
                 self._tasks[what] = self._bars.add_task(what, total=None)
@@ -204,7 +204,7 @@ class Bars:
             self._bars.advance(self._tasks[what], done)
 
     def say(self, line: str) -> None:
-        """A remark, after which something else may have the terminal."""
+        """Print a remark. Stops the bars, so that other output can follow."""
         if self._bars is not None:
             self._bars.stop()
         note(line)
@@ -212,7 +212,7 @@ class Bars:
 
 @contextmanager
 def progress() -> Iterator[Bars]:
-    """Bars for a while."""
+    """A context manager for `Bars`."""
     bars = Bars()
     if not sys.stderr.isatty():
         yield bars
@@ -229,7 +229,7 @@ def progress() -> Iterator[Bars]:
 
 
 def table(*headers: str, numbers: Sequence[str] = ()) -> "Table":
-    """A plain table; the columns in `numbers` are set flush right."""
+    """An empty table without borders. The columns in `numbers` are right-aligned."""
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -239,7 +239,7 @@ def table(*headers: str, numbers: Sequence[str] = ()) -> "Table":
 
 
 def show(*parts: object) -> None:
-    """Print tables and text; where no terminal sets a width, as wide as they are."""
+    """Print tables and text. Outside of a terminal, the width is not limited."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
@@ -253,7 +253,7 @@ def show(*parts: object) -> None:
 
 
 def show_tables(tables: "Iterable[shown.Table]") -> None:
-    """Print the tables of an analysis in the width of the terminal."""
+    """Print the tables of an analysis, as wide as the terminal."""
     from rich.console import Console
 
     from treetext.show import draw_tables
@@ -264,7 +264,7 @@ def show_tables(tables: "Iterable[shown.Table]") -> None:
 
 @contextmanager
 def written(out: Path | None) -> Iterator[IO[str]]:
-    """A file that appears when all of it is written, or standard output."""
+    """A context manager: a file that appears once it is completely written, or standard output."""
     if out is None:
         yield sys.stdout
         return
@@ -282,10 +282,10 @@ def written(out: Path | None) -> Iterator[IO[str]]:
 
 
 def show_json(value: object) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     print(json.dumps(value, ensure_ascii=False))
 
 
 def percent(share: float | None) -> str:
-    """A share as the paper writes it."""
+    """A share in percent, with one decimal, as in the paper."""
     return "–" if share is None else f"{100 * share:.1f}"

@@ -9,13 +9,13 @@ from treetext.cli.common import table as new_table
 
 
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="A recipe to print whole, by its name or as a TOML file.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The recipe to print: its name, or a TOML file.")] = None,
     settings: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the recipes, or print one of them.
 
-    One recipe is printed whole, as TOML.
+    A recipe is printed as TOML, with all its settings.
     """
     from treetext.training import load_template, parse_overrides, recipe_names, to_toml, to_values
 
@@ -27,12 +27,12 @@ def recipes(
         else:
             print(to_toml(recipe), end="")
         return
-    found = [load_template(name, overrides) for name in recipe_names()]
+    templates = [load_template(name, overrides) for name in recipe_names()]
     if as_json:
-        show_json([{"name": r.name, "about": r.about, "format": r.data.format} for r in found])
+        show_json([{"name": r.name, "about": r.about, "format": r.data.format} for r in templates])
         return
     table = new_table("recipe", "what")
-    for recipe in found:
+    for recipe in templates:
         table.add_row(recipe.name, recipe.about)
     show(table)
 
@@ -45,7 +45,7 @@ def data(
 ) -> None:
     """List the formats, or describe a corpus.
 
-    Counts its texts, sentences, words and classes, as the paper does.
+    The description has the numbers of texts, sentences, words and classes, as in the paper.
     """
     from treetext.data import BadInput, corpus_formats, describe, open_corpus, treebank_formats
     from treetext.training import load_reader, needs_data, parse_overrides

@@ -43,11 +43,11 @@ def report(
     from treetext.show import analysis_tables
     from treetext.show import report as page
 
-    # Names without the folders of this machine, since reports are shared.
+    # Numbers instead of paths of this machine, since reports are shared.
     loaded, others = load_model(model), {f"model {i}": load_model(each) for i, each in enumerate(models or [], start=2)}
-    found, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
+    recipe, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
     with progress() as bars, written(out) as stream:
-        corpus = open_corpus(found.data, bars.more)
+        corpus = open_corpus(recipe.data, bars.more)
         tables: Any = ()
         if statistics and loaded.levels_with_trees:
             tables = analysis_tables(analyse(loaded, corpus, part.value, others=others, progress=bars.more))

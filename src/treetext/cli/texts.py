@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 STDIN = Path("-")
 AT_ONCE = 256
-"""Texts in memory: enough for batches of similar length."""
+"""The number of texts in memory: enough for batches of similar length."""
 
 
 class Input(StrEnum):
-    """How texts come."""
+    """The format of the input."""
 
     LINES = "lines"
     CSV = "csv"
@@ -33,7 +33,7 @@ class Input(StrEnum):
 
 
 class Output(StrEnum):
-    """How trees go."""
+    """The format of the output."""
 
     DRAWING = "drawing"
     JSONL = "jsonl"
@@ -42,7 +42,7 @@ class Output(StrEnum):
 
 
 class Decode(StrEnum):
-    """Which tree is the best."""
+    """The criterion of the decoded tree."""
 
     MARGINALS = "marginals"
     LOG_MARGINALS = "log-marginals"
@@ -52,15 +52,15 @@ class Decode(StrEnum):
 ModelOrFile = Annotated[str | None, typer.Argument(help=f"{MODEL} Not with --model.", show_default=False)]
 File = Annotated[
     Path | None,
-    typer.Argument(help="A text a line, for pairs two with a tab in between; or a table. - is standard input."),
+    typer.Argument(help="Texts: one per line (pairs: two, separated by a tab), or a table; - for standard input."),
 ]
-Name = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model, in the place of the argument.")]
+Name = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model, instead of the argument MODEL.")]
 Text = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="The column of the text in a table; for pairs, give it twice."),
+    typer.Option(metavar="COLUMN", help="The column of the text in a table; twice for pairs."),
 ]
 From = Annotated[
-    Input | None, typer.Option("--input", help="What FILE is; by its ending unless told, and lines on standard input.")
+    Input | None, typer.Option("--input", help="Format of FILE (default: by its ending; lines for standard input).")
 ]
 
 
@@ -74,21 +74,21 @@ def predict(
 ) -> None:
     """Label texts.
 
-    They keep their order; each becomes a line of JSON or, on a terminal, of a table.
+    Each text becomes a line of JSON or, on a terminal, a row of a table, in the order of the texts.
 
-    A text without words gets the label that was most frequent in training.
+    A text without words gets the most frequent label of the training data.
     """
     from treetext.models import load_model
 
     chosen, source = _chosen(model, file, name)
     loaded = load_model(chosen)
     first = True
-    for texts, found in _stream(loaded, source, text, kind, loaded.predict_tokens):
+    for texts, predictions in _stream(loaded, source, text, kind, loaded.predict_tokens):
         if as_json or not sys.stdout.isatty():
-            for prediction in found:
+            for prediction in predictions:
                 show_json(prediction._asdict())
         else:
-            _show(texts, found, loaded.labels, header=first)
+            _show(texts, predictions, loaded.labels, header=first)
         first = False
 
 
@@ -99,18 +99,20 @@ def parse(
     text: Text = None,
     kind: From = None,
     output: Annotated[
-        Output | None, typer.Option("--format", help="What to print: on a terminal a drawing, elsewhere jsonl.")
+        Output | None, typer.Option("--format", help="Output format (default: drawing on a terminal, else jsonl).")
     ] = None,
     decode: Annotated[
-        Decode, typer.Option(help="Best by the sum of what, over the arcs of a tree.")
+        Decode, typer.Option(help="The decoded tree maximises the sum of these over its arcs.")
     ] = Decode.MARGINALS,
-    weights: Annotated[bool, typer.Option("--weights", help="In jsonl, also the marginals behind the trees.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to, instead of standard output.")] = None,
+    weights: Annotated[bool, typer.Option("--weights", help="Add the marginals to jsonl.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to this file (default: standard output).")
+    ] = None,
 ) -> None:
     """Show the trees that a model induces.
 
-    In CoNLL-U, documents are numbered as they come; one without words has no sentence to print. In dot, the language of
-    GraphViz, each document is a graph.
+    In CoNLL-U, documents are numbered in their order; a document without words has no sentences. In dot, the language
+    of GraphViz, each document is a graph.
     """
     from treetext.models import load_model
     from treetext.show import to_dot
@@ -122,10 +124,10 @@ def parse(
     output = output or (Output.DRAWING if out is None and sys.stdout.isatty() else Output.JSONL)
     number = 0
     with written(out) as stream:
-        for _, found in _stream(
+        for _, batch in _stream(
             loaded, source, text, kind, lambda documents: loaded.parse_tokens(documents, decode.value)
         ):
-            for parsed in found:
+            for parsed in batch:
                 number += 1
                 if output == Output.DRAWING:
                     stream.write(_drawn(parsed, stream) + "\n\n")
@@ -138,7 +140,7 @@ def parse(
 
 
 def _chosen(model: str | None, file: Path | None, name: str | None) -> tuple[str, Path]:
-    """The model and the file with its texts; where --model gives the first, the only argument is the second."""
+    """The model and the file of texts. With --model, the only argument is the file."""
     if name is None:
         if model is None:
             refuse("no model; expected MODEL or --model NAME")
@@ -155,14 +157,14 @@ def _stream(
     kind: Input | None,
     run: Callable[[list[list[list[str]]]], list[Any]],
 ) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Some texts at a time, with the results of the model."""
+    """Batches of texts, with the results of the model."""
     from treetext.data import BadInput
 
     notes: list[str] = []
     texts = _texts(model, file, columns, kind, notes)
     typed = file == STDIN and sys.stdin.isatty()
     if typed:
-        note("Reading from the keyboard, a text a line; end with Ctrl-D.")
+        note("Reading from the keyboard, one text per line; end with Ctrl-D.")
     done = empty = 0
     with progress() as bars:
         while some := list(islice(texts, 1 if typed else AT_ONCE)):
@@ -184,7 +186,7 @@ def _stream(
 def _texts(
     model: "Model", file: Path, columns: list[str] | None, kind: Input | None, notes: list[str]
 ) -> Iterator[Any]:
-    """The texts of a file: a text a line, or a table."""
+    """The texts of a file: lines or a table."""
     from treetext.data import BadInput, file_format, reader
 
     source = kind or (file_format(file) if file != STDIN else None) or Input.LINES
@@ -214,7 +216,7 @@ def _lines(file: Path, model: "Model") -> Iterator[Any]:
 
 
 def _columns(model: "Model") -> list[str]:
-    """The columns that the model was trained on, where it was a table."""
+    """The columns of the model's training data or, if its recipe is not known, the usual ones of its task."""
     recipe = model_recipe(model)
     return list(recipe.data.columns if recipe else model.task.columns)
 
@@ -224,14 +226,14 @@ def _name(file: Path) -> str:
 
 
 def _line(text: Any) -> str:
-    """The beginning of a text, fit for a line of a table."""
+    """The beginning of a text, on one line."""
     if isinstance(text, list):
         text = " ".join(part if isinstance(part, str) else " ".join(part) for part in text)
     return " ".join(str(text)[:1000].split())
 
 
-def _show(texts: list[Any], found: "list[Prediction]", labels: list[str], header: bool) -> None:
-    """A table, or a part of it: all parts have the same widths, and each text is on one line."""
+def _show(texts: list[Any], predictions: "list[Prediction]", labels: list[str], header: bool) -> None:
+    """Print a part of a table. All parts have the same widths, and each text is on one line."""
     from rich.console import Console
     from rich.text import Text as Plain
 
@@ -241,7 +243,7 @@ def _show(texts: list[Any], found: "list[Prediction]", labels: list[str], header
     for column, least in zip(table.columns, (max(5, *map(len, labels)), len("probability")), strict=False):
         column.min_width, column.no_wrap = least, True
         used += least + 2
-    for text, prediction in zip(texts, found, strict=True):
+    for text, prediction in zip(texts, predictions, strict=True):
         line = Plain(_line(text))
         line.truncate(max(10, Console().width - used), overflow="ellipsis")
         table.add_row(Plain(prediction.label), f"{prediction.probability:.3f}", line)
@@ -257,7 +259,7 @@ def _json(parsed: "Parsed", weights: bool) -> str:
 
 
 def _drawn(parsed: "Parsed", stream: IO[str]) -> str:
-    """As wide as the terminal and in its colours; elsewhere as wide as it is, and without colours."""
+    """A drawing: on a terminal in its width and with colours, elsewhere of any width and without colours."""
     from rich.console import Console
 
     from treetext.show import draw_parsed

@@ -33,7 +33,7 @@ MODELS = Path("models")
 
 
 class Accelerator(StrEnum):
-    """Where to train."""
+    """The hardware to train on."""
 
     CPU = "cpu"
     GPU = "gpu"
@@ -44,31 +44,33 @@ def train(
     recipe: Annotated[str, typer.Argument(help="A recipe by its name (see `treetext recipes`) or a TOML file.")],
     data: DataOption = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to save the model; models/RECIPE unless told.")
+        Path | None, typer.Option(metavar="DIR", help="Directory to save the model in (default: models/RECIPE).")
     ] = None,
     settings: SetOption = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Of weights, dropout and the order of batches.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Start again, in place of what DIR holds.")] = False,
-    devices: Annotated[int, typer.Option(min=1, metavar="N", help="How many to train on.")] = 1,
-    accelerator: Annotated[Accelerator, typer.Option(help="What to train on.")] = Accelerator.CPU,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of weights, dropout and the order of batches.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Start again, and replace the model in DIR.")] = False,
+    devices: Annotated[int, typer.Option(min=1, metavar="N", help="Number of devices to train on.")] = 1,
+    accelerator: Annotated[Accelerator, typer.Option(help="Hardware to train on.")] = Accelerator.CPU,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a model by a recipe.
+    """Train a model with a recipe.
 
-    The best epoch by dev accuracy is saved, with its scores.
+    The model of the best epoch by dev accuracy is saved, with its scores.
 
     Your own file of texts and labels: treetext train documents/both --data reviews.csv --set data.label=stars
     """
     from treetext.training import Interrupted
     from treetext.training import train as train_model
 
-    found = load(recipe, data, settings, {} if seed is None else {"seed": seed})
-    out = out or MODELS / found.name.replace("/", "-")
+    loaded = load(recipe, data, settings, {} if seed is None else {"seed": seed})
+    out = out or MODELS / loaded.name.replace("/", "-")
     with progress() as bars:
         try:
             model = train_model(
-                found,
+                loaded,
                 out,
                 resume=resume,
                 replace=replace,
@@ -79,7 +81,7 @@ def train(
             )
         except Interrupted as stopped:
             stop(stopped)
-    result = _result(model, found, out)
+    result = _result(model, loaded, out)
     if as_json:
         show_json(result)
     else:
@@ -90,22 +92,23 @@ def evaluate(
     model: ModelArgument,
     data: DataOption = None,
     split: Annotated[
-        Split | None, typer.Option(help="Which part of the data: test unless told; of a file by --data, all of it.")
+        Split | None, typer.Option(help="Part of the data (default: test, or all of a file given by --data).")
     ] = None,
     settings: DataSetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model on labelled texts.
 
-    They are those that its recipe set apart for testing, or others by --data."""
+    The texts are the test data of its recipe (default), or others by --data.
+    """
     from treetext.data import open_corpus
     from treetext.evaluation import evaluate as score
     from treetext.models import load_model
 
     loaded = load_model(model)
-    found, part = load_data(loaded, data, settings, split, "--data"), split or Split.TEST
+    recipe, part = load_data(loaded, data, settings, split, "--data"), split or Split.TEST
     with progress() as bars:
-        corpus = open_corpus(found.data, bars.more)
+        corpus = open_corpus(recipe.data, bars.more)
         evaluation = score(loaded, corpus, part, bars.more)
     for line in corpus.notes:
         note(line)
@@ -126,7 +129,7 @@ def evaluate(
     confusion = new_table("", *headers, "texts", "right", numbers=[*headers, "texts", "right"])
     for i, (label, row, count) in enumerate(zip(evaluation.labels, evaluation.confusion, counts, strict=True)):
         confusion.add_row(label, *map(str, row), str(count), percent(row[i] / count if count else None))
-    show(about, "\nHow many texts of each class were taken for which", confusion)
+    show(about, "\nPredicted classes (columns) of the texts of each class (rows)", confusion)
 
 
 def _result(model: "Model", recipe: "Recipe", out: Path) -> dict[str, Any]:

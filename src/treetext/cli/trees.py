@@ -55,7 +55,7 @@ def _result(sentence: _Sentence, projective: bool, multi_root: bool, top: int) -
     arcs, roots = (torch.tensor(scores, dtype=torch.float64) for scores in (sentence.arcs, sentence.roots))
     distribution = kind(arcs, roots, single_root=not multi_root)
     best = distribution.top(top)
-    found = [
+    ranked = [
         (Tree.from_heads(heads, single_root=False), log_prob)
         for heads, log_prob in zip(best.heads.tolist(), best.log_probs.tolist(), strict=True)
         if PAD not in heads
@@ -67,7 +67,7 @@ def _result(sentence: _Sentence, projective: bool, multi_root: bool, top: int) -
         "entropy": distribution.entropy.item(),
         "trees": [
             {"heads": tree.heads, "log_prob": log_prob, "height": tree.height, "projective": tree.projective}
-            for tree, log_prob in found
+            for tree, log_prob in ranked
         ],
         "marginals": {"arcs": marginals.arcs.tolist(), "roots": marginals.roots.tolist()},
     }
@@ -119,7 +119,7 @@ def _read(file: Path) -> Iterator[tuple[str, _Sentence]]:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         _refuse(f"{name}, line {line}", "not UTF-8; expected JSON in UTF-8")
-    decode = json.JSONDecoder(parse_int=float).raw_decode  # no integer too large
+    decode = json.JSONDecoder(parse_int=float).raw_decode  # floats: an integer can be too large
     line, end, start = 1, 0, _next(text, 0)
     if start == len(text):
         _refuse(name, 'empty; expected objects like {"arcs": [[0, 1], [2, 0]], "roots": [1, 0]}')
@@ -138,9 +138,9 @@ def _read(file: Path) -> Iterator[tuple[str, _Sentence]]:
 
 
 def _next(text: str, end: int) -> int:
-    """The index of the next character that is not white space; a regular expression makes no copy."""
-    found = re.compile(r"\S").search(text, end)
-    return found.start() if found else len(text)
+    """The index of the next character that is not white space. A regular expression does not copy the text."""
+    match = re.compile(r"\S").search(text, end)
+    return match.start() if match else len(text)
 
 
 def _sentence(value: Any) -> _Sentence:
