@@ -1,4 +1,4 @@
-"""Train a model with latent trees, score it, and look at the trees. `make demo` runs it."""
+"""Train a model with latent trees, score it, and show its trees. `make demo` runs this."""
 
 import argparse
 import sys
@@ -29,16 +29,16 @@ SPEECH = (
     " The majority did not hold one hearing on these costs."
     " This is a tax on those who can least afford it, and I urge my colleagues to vote no."
 )
-"""Of our own writing."""
+"""An invented speech."""
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recipe", default="hidden-trees/both", help="a recipe by its name, or a TOML file")
-    parser.add_argument("--cell", help="a cell of a study instead, as debates/ours-both")
-    parser.add_argument("--data", help="where the corpus is, unless it is generated")
+    parser.add_argument("--recipe", default="hidden-trees/both", help="the name of a recipe, or a TOML file")
+    parser.add_argument("--cell", help="a cell of a study, instead of a recipe, such as debates/ours-both")
+    parser.add_argument("--data", help="the path of the corpus, unless it is generated")
     parser.add_argument("--out", default="models/demo", help="where to save the model")
     options = parser.parse_args()
 
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def cell_values(name: str) -> Mapping[str, Any]:
-    from studies.catalogue import find_run  # beside the package, so not for everyone
+    from studies.catalogue import find_run  # not part of the package, so only in a checkout
 
     return find_run(name).cell.values
 
@@ -98,23 +98,23 @@ def baseline(kind: str, corpus: Corpus) -> float:
 
 
 def show_recovery(model: Model, corpus: Corpus) -> None:
-    """The labels say nothing of trees: do the induced ones come near those that the texts were made with?"""
+    """Compare the induced trees with the trees that the texts were generated from. Training uses only labels."""
     console.rule("Gold arcs in the induced trees of the test documents, in percent")
     trained = gold_recovery(model, corpus)
     untrained = gold_recovery(model.untrained(), corpus)
     table = Table("trees of", "", "right heads", "arcs, either direction", "right roots", box=None, pad_edge=False)
     for level in trained:
-        for name, found in (
+        for name, recovery in (
             ("this model", trained[level]["found"]),
             ("the same, untrained", untrained[level]["found"]),
             ("random trees, expected", trained[level]["chance"]),
         ):
-            table.add_row(level, name, *(f"{100 * share:5.1f}" for share in found))
+            table.add_row(level, name, *(f"{100 * share:5.1f}" for share in recovery))
     console.print(table, "")
 
 
 def show_document(model: Model, corpus: Corpus) -> None:
-    """The shortest test document with five sentences or more."""
+    """Show the first test document with five or more sentences."""
     rows = corpus.rows["test"]
     counts = corpus.encoded.sentence_counts[rows]
     row = int(rows[counts >= min(5, counts.max())][0])
@@ -161,7 +161,7 @@ def show_next(out: str, recipe: Recipe, source: str | None) -> None:
 
 
 def write_report(model: Model, corpus: Corpus, path: Path) -> None:
-    """Scores, statistics and all trees, to look at in a browser."""
+    """Write a page with scores, statistics and trees."""
     console.rule("Report")
     path.write_text(report(model, corpus, tables=analysis_tables(analyse(model, corpus))), encoding="utf-8")
     console.print(f"Scores, statistics and trees are in {path}. To see them, open in a browser:\n", soft_wrap=True)
@@ -169,14 +169,14 @@ def write_report(model: Model, corpus: Corpus, path: Path) -> None:
 
 
 def show_speech() -> None:
-    """Nothing to train: a model of real speeches comes with treetext."""
+    """Show the trees of the shipped model of real speeches, which needs no training."""
     model = load_model("debates")
     [parsed] = model.parse([SPEECH])
-    console.rule("A speech of our own, read by the Debates model that ships with treetext")
+    console.rule("An invented speech, parsed by the Debates model that ships with treetext")
     console.print(
         f"Will this member vote for the bill (Y) or against it (N)? {parsed.label}, with probability"
-        f" {parsed.probability:.2f}. In full size, the model had {100 * model.about['scores']['test']:.1f}% of its test"
-        " speeches right.\n",
+        f" {parsed.probability:.2f}. The full-size model has a test accuracy of"
+        f" {100 * model.about['scores']['test']:.1f}%.\n",
         soft_wrap=True,
     )
     first = parsed.sentences[0]

@@ -1,1 +1,1 @@
-"""Studies: grids of runs that reproduce a paper or answer a question, their results, and the page that shows them."""
+"""Studies: grids of runs that reproduce a paper or answer a question, their results, and the page of results."""

@@ -15,10 +15,10 @@ TABLES = (
 
 
 class StudyCommands(Commands):
-    """What is no command is a table to run."""
+    """Commands. An argument that is not a command is a table to run."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `run` first, unless a command or help is asked for."""
+        """Insert the command `run`, unless the first argument is a command or --help."""
         if args and args[0] not in (*self.commands, "--help"):
             args = ["run", *args]
         rest: list[str] = super().parse_args(ctx, args)
@@ -40,34 +40,34 @@ def run_tables(
     tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help=f"{', '.join(TABLES)}; or all.")],
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The directory of all data sets (default: TREETEXT_DATA, or else data)."),
+        typer.Option(metavar="DIR", help="The directory of all data sets (default: $TREETEXT_DATA, else data)."),
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the result of each run is kept (default: studies/STUDY/results)."),
+        typer.Option(metavar="DIR", help="The directory of results (default: studies/STUDY/results)."),
     ] = None,
-    models: Annotated[Path, typer.Option(metavar="DIR", help="Where the trained models go.")] = Path(
+    models: Annotated[Path, typer.Option(metavar="DIR", help="The directory of trained models.")] = Path(
         "models/reproduced"
     ),
-    shipped: Annotated[Path, typer.Option(metavar="DIR", help="Where the models that ship go.")] = Path(
+    shipped: Annotated[Path, typer.Option(metavar="DIR", help="The directory of shipped models.")] = Path(
         "src/treetext/models/shipped"
     ),
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = Path("docs/results.md"),
     only: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Only the run of this name, as in snli/simple.1; or those whose names start so."
+            metavar="NAME", help="Only the run of this name, such as snli/simple.1, or runs whose names start with it."
         ),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many seeds of each.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, metavar="N", help="Most seeds of each cell.")] = None,
     settings: SetOption = None,
-    again: Annotated[bool, typer.Option("--again", help="Train what is done, too.")] = False,
-    dry: Annotated[bool, typer.Option("--list", help="List the runs, and which are done; train nothing.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also train finished runs, again.")] = False,
+    dry: Annotated[bool, typer.Option("--list", help="List the runs and their scores; train nothing.")] = False,
 ) -> None:
     """Run tables, and write the page of results.
 
-    What is done is not done again; what was interrupted goes on. Some tables take days: --list tells what there is,
-    --only and --seeds choose, and --set with directories of its own is for trials.
+    Finished runs are not repeated, and interrupted runs are resumed. Some tables take days: --list lists the runs,
+    --only and --seeds select some. For trials, use --set with other directories.
     """
     from studies.catalogue import STUDIES, study_of
     from studies.page import page
@@ -111,17 +111,17 @@ def run_tables(
 @app.command("recipe")
 def print_recipe(
     name: Annotated[
-        str | None, typer.Argument(metavar="[CELL or RUN]", help="As debates/ours-both, or debates/ours-both.2.")
+        str | None, typer.Argument(metavar="[CELL or RUN]", help="Such as debates/ours-both, or debates/ours-both.2.")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The directory of all data sets, for the recipe to say where they are."),
+        typer.Option(metavar="DIR", help="The directory of all data sets, for the paths in the recipe."),
     ] = None,
     settings: SetOption = None,
 ) -> None:
     """List the cells of all studies with their published scores, or print one as a recipe.
 
-    The recipe is for `treetext train FILE`; without --data here, that takes --data.
+    The recipe is for `treetext train FILE`. Without --data here, `treetext train` needs --data.
     """
     from studies.catalogue import STUDIES, find_run
     from studies.runs import Places, recipe_of

@@ -21,7 +21,7 @@ def study_of(table: str) -> Study:
 
 
 def find_run(name: str) -> Run:
-    """A run by its name, as in debates/ours-both.2; of a cell without a seed, the first."""
+    """A run by its name, such as debates/ours-both.2 (default seed: 1)."""
     cells = {name: cell for study in STUDIES for name, cell in study.grid.cells.items()}
     cell, dot, seed = name.partition(".")
     if cell not in cells:

@@ -1,4 +1,4 @@
-"""Grids: which models a study trains, as a TOML file of data sources, tables, cells and layers of settings."""
+"""Grids: the models that a study trains, as TOML files of data sources, tables, cells and layers of settings."""
 
 import tomllib
 from collections.abc import Mapping
@@ -13,27 +13,27 @@ from treetext.data import BadInput
 
 
 class Part(BaseModel):
-    """A section of a grid file; unknown keys are errors."""
+    """A section of a grid file. Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Source(Part):
-    """A data set: where it is in the directory of all data."""
+    """A data set, in the directory of all data sets."""
 
     title: str
-    path: str | None = Field(None, description="none for data that are generated")
-    note: str = Field(description="how it differs from what the paper used")
+    path: str | None = Field(None, description="path in that directory; none for generated data")
+    note: str = Field(description="how it differs from the data of the paper")
     files: dict[str, str] = Field({}, description="settings of recipes whose values are files in that directory")
-    gold: bool = Field(False, description="whether the true trees are known")
+    gold: bool = Field(False, description="whether gold trees are known")
 
 
 class Column(Part):
-    """A column of a table: the cells whose names are a prefix and the name of a row."""
+    """A column of a table: the cells whose names are a prefix followed by the name of a row."""
 
     title: str
     cells: str = Field(description="the prefix")
-    published: str | None = Field(None, description="the prefix of the cells with the published scores, if another")
+    published: str | None = Field(None, description="prefix of the cells with published scores, if it differs")
 
 
 class Table(Part):
@@ -41,8 +41,8 @@ class Table(Part):
 
     title: str
     columns: list[Column]
-    rows: dict[str, str] = Field(description="titles")
-    seeds: dict[str, int] = Field({}, description="for rows that need fewer seeds here than their cells have")
+    rows: dict[str, str] = Field(description="titles of the rows")
+    seeds: dict[str, int] = Field({}, description="number of seeds for rows that use fewer than their cells have")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Cell:
     name: str
     source: Source
     values: Mapping[str, Any]
-    """Of the recipe, but for the seed and the place of the data."""
+    """The values of the recipe, except the seed and the path of the data."""
     seeds: int
     published: float | None
 
@@ -65,13 +65,13 @@ class Run(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of its files."""
+        """The name of its files."""
         return f"{self.cell.name}.{self.seed}"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What a study runs."""
+    """The data sources, tables and cells of a study."""
 
     folder: Path
     title: str
@@ -84,23 +84,23 @@ class Grid:
         return Run(self.cells[cell], seed)
 
     def column(self, table: str, column: Column) -> dict[str, list[Run]]:
-        """The runs in a column of a table, by rows; rows without runs are left out."""
+        """The runs of a column of a table, by rows. Rows without runs are left out."""
         rows, most = self.tables[table].rows, self.tables[table].seeds
-        found = {}
+        runs = {}
         for name, cell in self.cells.items():
             row = name.removeprefix(column.cells)
             if name.startswith(column.cells) and row in rows and cell.seeds:
                 seeds = min(cell.seeds, most.get(row, cell.seeds))
-                found[row] = [Run(cell, seed) for seed in range(1, seeds + 1)]
-        return found
+                runs[row] = [Run(cell, seed) for seed in range(1, seeds + 1)]
+        return runs
 
     def runs(self, table: str) -> list[Run]:
-        """All runs of a table: one seed of everything first, so that each column is complete early."""
+        """All runs of a table. The first seed of every cell comes first, so columns are complete early."""
         columns = [self.column(table, column) for column in self.tables[table].columns]
         return sorted((run for rows in columns for runs in rows.values() for run in runs), key=lambda run: run.seed)
 
     def command(self, run: Run) -> str:
-        """What trains this very model."""
+        """The command that trains the model of a run."""
         table = next(table for table in self.tables if run in self.runs(table))
         return command(table, run.name, data=run.cell.source.path is not None)
 
@@ -111,7 +111,7 @@ def command(table: str, only: str = "", data: bool = True) -> str:
 
 
 def load_grid(folder: Path) -> Grid:
-    """Read ``grid.toml`` of a study, and the files in ``cells``, each of which adds cells, layers and rows."""
+    """Read ``grid.toml`` of a study and the files in ``cells``, which add cells, layers and rows."""
     values: dict[str, Any] = {}
     try:
         for path in (folder / "grid.toml", *sorted(folder.glob("cells/*.toml"))):

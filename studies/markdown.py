@@ -1,4 +1,4 @@
-"""Tables in Markdown, and what their cells say."""
+"""Tables in Markdown, and the text of their cells."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -8,13 +8,13 @@ NOT_RUN = "not run"
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
+    """A Markdown table."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def spread(values: Sequence[float], digits: int = 1) -> str:
-    """Mean, deviation and number."""
+    """The mean, the standard deviation and the number of values."""
     if not values:
         return NOT_RUN
     deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
@@ -22,7 +22,7 @@ def spread(values: Sequence[float], digits: int = 1) -> str:
 
 
 def difference(values: Sequence[float], others: Sequence[float], digits: int = 1) -> str:
-    """Of the means, with the 95% interval of Welch (1947) where there are two values or more on both sides."""
+    """The difference of the means, with Welch's 95% interval (1947) if both sides have two or more values."""
     if not values or not others:
         return NOT_RUN
     middle = f"{mean(values) - mean(others):+.{digits}f}"
@@ -33,6 +33,6 @@ def difference(values: Sequence[float], others: Sequence[float], digits: int = 1
     from scipy.stats import ttest_ind  # slow to import
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # that on one side, seeds do not differ
+        warnings.simplefilter("ignore", RuntimeWarning)  # raised if all values of one side are equal
         interval = ttest_ind(values, others, equal_var=False).confidence_interval(0.95)
     return f"{middle} ({interval.low:+.{digits}f} to {interval.high:+.{digits}f})"

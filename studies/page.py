@@ -1,4 +1,4 @@
-"""The page of results: our figures beside the published ones, with the command behind each."""
+"""The page of results: our figures, the published figures, and the commands that reproduce them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -76,7 +76,7 @@ def _table(study: Study, table: Table, columns: Columns, places: Places) -> str:
 
 
 def _differences(table: Table, columns: Columns, places: Places) -> str:
-    """What attention adds, and what trees add to it."""
+    """The gain of each kind of attention over no attention and over simple attention."""
     rows = []
     for column, runs in columns:
         scores = {row: [100 * result["test"] for result in _results(each, places)] for row, each in runs.items()}
@@ -91,15 +91,15 @@ def _differences(table: Table, columns: Columns, places: Places) -> str:
 
 
 def _recovery(table: Table, columns: Columns, places: Places) -> str:
-    """Gold arcs in the induced trees."""
+    """The shares of gold heads, arcs and roots in the induced trees."""
     rows = []
     for row, title in table.rows.items():
         runs = [run for _, each in columns for run in each.get(row, [])]
-        found = [result["recovery"] for result in _results(runs, places) if result["recovery"]]
-        for level in found[0] if found else ():
+        recoveries = [result["recovery"] for result in _results(runs, places) if result["recovery"]]
+        for level in recoveries[0] if recoveries else ():
             cells = [
-                spread([100 * each[level]["found"][of] for each in found])
-                + f" (chance {100 * found[0][level]['chance'][of]:.1f})"
+                spread([100 * each[level]["found"][of] for each in recoveries])
+                + f" (chance {100 * recoveries[0][level]['chance'][of]:.1f})"
                 for of in ("heads", "arcs", "roots")
             ]
             rows.append([f"{title}: {level}", *cells])
@@ -109,7 +109,7 @@ def _recovery(table: Table, columns: Columns, places: Places) -> str:
 
 
 def _runs(runs: list[Run], places: Places) -> str:
-    """A row for each run that is done."""
+    """A table with a row for each finished run."""
     rows = []
     for run in runs:
         result = result_of(run, places)

@@ -1,4 +1,4 @@
-"""Runs: each trains a model, once, and leaves a small file with its result."""
+"""Runs: each trains a model once, and writes its result to a small file."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,10 +15,10 @@ Say = Callable[[str], object]
 
 
 class Places(NamedTuple):
-    """Directories, and settings that replace those of all recipes, for trials."""
+    """Directories, and settings that override those of all recipes, for trials."""
 
     data: Path
-    """All data sets."""
+    """The directory of all data sets."""
     results: Path
     models: Path
     settings: Mapping[str, Any] = {}
@@ -27,7 +27,7 @@ class Places(NamedTuple):
 
 
 def recipe_of(run: Run, places: Places) -> Recipe:
-    """The recipe of a run, with the data where they are."""
+    """The recipe of a run, with the paths of the data."""
     source, settings = run.cell.source, {"seed": run.seed, **places.settings}
     if source.path is not None:
         settings["data.path"] = str(_existing(places.data / source.path))
@@ -37,7 +37,7 @@ def recipe_of(run: Run, places: Places) -> Recipe:
 
 
 def do(run: Run, places: Places, say: Say, again: bool = False) -> dict[str, Any]:
-    """Train the model of a run, unless that is done; its result. With `again`, train it in any case."""
+    """Train the model of a run, unless that is done (with `again`: in any case). Returns the result."""
     recipe = recipe_of(run, places)
     result = None if again else result_of(run, places)
     if result is not None:
@@ -62,7 +62,7 @@ def do(run: Run, places: Places, say: Say, again: bool = False) -> dict[str, Any
         "epoch": about["epoch"],
         "epochs": len(about["curve"]),
         "seconds": about["seconds"],
-        "machine": about.get("machine"),  # models of earlier versions do not say
+        "machine": about.get("machine"),  # models of earlier versions lack it
     }
     if run.cell.source.gold:
         recovery = gold_recovery(model, open_corpus(recipe.data))
@@ -74,37 +74,37 @@ def do(run: Run, places: Places, say: Say, again: bool = False) -> dict[str, Any
 
 
 def result_of(run: Run, places: Places) -> dict[str, Any] | None:
-    """The result of a run, if it is done."""
+    """The result of a run, or None if it is not done."""
     return read(places.results / f"{run.name}.json")
 
 
 def model_of(run: Run, places: Places) -> Model | None:
-    """The model of a run that is done, if it is still there."""
+    """The model of a finished run, or None if it does not exist."""
     return load_model(places.models / run.name) if version_of(run, places) else None
 
 
 def version_of(run: Run, places: Places) -> str | None:
-    """A hash that identifies the model of a run that is done, if it is still there."""
+    """A hash of the model of a finished run, or None if it does not exist."""
     result, config = result_of(run, places), read(places.models / run.name / "config.json")
     if result is None or config is None or config["about"]["scores"]["test"] != result["test"]:
-        return None  # the last: a model from before the run was done anew elsewhere
+        return None  # other scores: an old model of a run that was repeated elsewhere
     weights: str = config["sha256"]["model.safetensors"]
     return weights
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """A result, if there is one."""
+    """Read a result, or None if there is no such file."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except ValueError:
         raise BadInput(f"{path}: not JSON; expected the result of a run, or no such file") from None
-    return found
+    return result
 
 
 def write(path: Path, result: Mapping[str, Any]) -> None:
-    """Save a result, whole or not at all."""
+    """Write a result atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(path.name + ".part")
     aside.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -112,14 +112,14 @@ def write(path: Path, result: Mapping[str, Any]) -> None:
 
 
 def _portable(recipe: Recipe, places: Places) -> dict[str, Any]:
-    """A recipe whose files are named as in the directory of all data."""
+    """The values of a recipe, with paths relative to the directory of all data sets."""
     text = recipe.model_dump_json()
-    found: dict[str, Any] = json.loads(text.replace(json.dumps(f"{places.data}/")[1:-1], ""))
-    return found
+    values: dict[str, Any] = json.loads(text.replace(json.dumps(f"{places.data}/")[1:-1], ""))
+    return values
 
 
 def _finished(out: Path, recipe: Recipe) -> Model | None:
-    """The model of a run whose result was lost on the way."""
+    """A trained model of this recipe whose result is missing, or None."""
     if not (out / "model.safetensors").exists():
         return None
     model = load_model(out)
@@ -127,12 +127,12 @@ def _finished(out: Path, recipe: Recipe) -> Model | None:
 
 
 def _same(recipe: Recipe, other: Recipe) -> bool:
-    """Whether two recipes lead to the same model, whatever they say about it."""
+    """Whether two recipes are the same except for their descriptions."""
     return recipe == other.model_copy(update={"about": recipe.about})
 
 
 def _unfinished(out: Path, recipe: Recipe) -> bool:
-    """Whether a training of this very recipe can go on."""
+    """Whether there is a training of this recipe to resume."""
     started = read(out / "training" / "recipe.json")
     return started is not None and (out / "training" / "last.ckpt").exists() and load_recipe(started) == recipe
 

@@ -1,6 +1,6 @@
-"""Prints how the packages of treetext depend on each other; `tests/test_architecture.py` holds these numbers.
+"""Prints the dependencies between the packages of treetext. `tests/test_architecture.py` checks these numbers.
 
-python tools/architecture.py
+Usage: python tools/architecture.py
 """
 
 import ast
@@ -12,15 +12,15 @@ from typing import NamedTuple
 REPOSITORY = Path(__file__).parents[1]
 SOURCE = REPOSITORY / "src" / "treetext"
 ORDER = ("trees", "data", "nn", "models", "evaluation", "training", "show", "serve", "cli")
-"""A package imports from those before it."""
+"""A package imports only from packages before it."""
 TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public methods of named tuples
 TASKS = {"documents", "pairs"}
 TABLE = {"embedding", "vocabulary"}
-SHARED = {"__init__", "base", "card", "files", "registry", "results", "settings"}  # by all models
+SHARED = {"__init__", "base", "card", "files", "registry", "results", "settings"}  # modules for all models
 
 
 class Place(NamedTuple):
-    """Something in the source, for people to look at."""
+    """A place in the source."""
 
     file: str
     line: int
@@ -40,8 +40,8 @@ class Import(NamedTuple):
 
 
 def imports(source: Path = SOURCE) -> list[Import]:
-    """All imports between packages, those within functions and for type checking included."""
-    found = []
+    """All imports between packages, including those within functions and for type checking."""
+    listed = []
     for file, tree in _modules(source):
         importer = file.parts[0] if len(file.parts) > 1 else "(root)"
         for node in ast.walk(tree):
@@ -50,12 +50,12 @@ def imports(source: Path = SOURCE) -> list[Import]:
                 imported = parts[0] if parts and (source / parts[0]).is_dir() else "(root)"
                 if imported != importer:
                     private = any(_is_private(part) for part in [*parts, name]) or "kernels" in parts
-                    found.append(Import(importer, imported, _place(file, node), private))
-    return found
+                    listed.append(Import(importer, imported, _place(file, node), private))
+    return listed
 
 
 def edges(source: Path = SOURCE) -> list[tuple[str, str]]:
-    """Which package imports which; the root package, which has the version, does not count."""
+    """The pairs of a package and a package that it imports. The root package, which has the version, does not count."""
     return sorted({(i.importer, i.imported) for i in imports(source) if "(root)" not in (i.importer, i.imported)})
 
 
@@ -71,21 +71,21 @@ def private_imports(source: Path = SOURCE) -> list[Place]:
 
 
 def private_attributes(source: Path = SOURCE) -> list[Place]:
-    """Private attributes of objects other than `self`, outside of the module that defines them."""
-    found = []
+    """Uses of private attributes of objects other than `self`, outside of the module that defines them."""
+    places = []
     for file, tree in _modules(source):
         defined = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_own(node)}
         defined |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         for node in ast.walk(tree):
             other = isinstance(node, ast.Attribute) and _is_private(node.attr) and not _is_own(node)
             if other and node.attr not in TUPLES | defined and not _is_torch(node):
-                found.append(_place(file, node))
-    return found
+                places.append(_place(file, node))
+    return places
 
 
 def task_branches(source: Path = SOURCE) -> list[Place]:
-    """Comparisons with a certain task, outside of data/tasks.py."""
-    found = []
+    """Comparisons with a task, outside of data/tasks.py."""
+    places = []
     for file, tree in _modules(source):
         if file == Path("data/tasks.py"):
             continue
@@ -97,15 +97,15 @@ def task_branches(source: Path = SOURCE) -> list[Place]:
                 )
                 spelt = any(isinstance(part, ast.Constant) and part.value in TASKS for part in parts)
                 if named or spelt:
-                    found.append(_place(file, node))
+                    places.append(_place(file, node))
             elif isinstance(node, ast.match_case) and _spells_a_task(node.pattern):
-                found.append(Place(str(file), node.pattern.lineno, ast.unparse(node.pattern)))
-    return found
+                places.append(Place(str(file), node.pattern.lineno, ast.unparse(node.pattern)))
+    return places
 
 
 def word_tables(source: Path = SOURCE) -> list[Place]:
-    """Mentions of a word table outside of the models that may have one and of data, which makes vocabularies."""
-    found = []
+    """Mentions of a word table, except in single models, which may have one, and in data, which makes vocabularies."""
+    places = []
     for file, tree in _modules(source):
         if file.parts[0] == "data" or (file.parts[0] == "models" and file.stem not in SHARED):
             continue
@@ -115,12 +115,12 @@ def word_tables(source: Path = SOURCE) -> list[Place]:
                 isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("embedding.")
             )
             if attribute or spelt:
-                found.append(_place(file, node))
-    return found
+                places.append(_place(file, node))
+    return places
 
 
 def dependencies() -> list[str]:
-    """The packages that everybody who installs treetext gets."""
+    """The required dependencies of treetext."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed: list[str] = project["dependencies"]
     return listed
@@ -163,7 +163,7 @@ def _place(file: Path, node: ast.AST) -> Place:
 
 
 def main() -> None:
-    """Print all numbers, and what they count where that should be nothing."""
+    """Print all numbers, and the places of what should not exist."""
     listed = edges()
     print(f"{len(listed)} edges between packages")
     for package in ORDER:

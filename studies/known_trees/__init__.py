@@ -1,1 +1,1 @@
-"""Do models find the trees that texts were generated with, when they are trained on labels alone?"""
+"""Known trees: do models that are trained on labels alone recover the trees that texts were generated from?"""

@@ -1,4 +1,4 @@
-"""The study: nothing but its grid."""
+"""The study: a grid without other measurements."""
 
 from pathlib import Path
 

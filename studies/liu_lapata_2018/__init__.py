@@ -1,1 +1,1 @@
-"""Liu and Lapata, Learning Structured Text Representations, TACL 2018: its tables and figures, run anew."""
+"""A reproduction of the tables and figures of Liu and Lapata, Learning Structured Text Representations, TACL 2018."""

@@ -26,7 +26,7 @@ WANTED: dict[str, list[tuple[str, Callable[[Tree], bool]]]] = {
 
 
 def draw_figures(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
-    """Write the pictures for which there are models, beside the results."""
+    """Draw the figures whose models exist, into the directory of results."""
     folder = places.results / "figures"
     drawn = [*_sentences(places), *_documents(places)]
     for name, picture in drawn:
@@ -39,7 +39,7 @@ def draw_figures(places: Places, before: dict[str, Any], say: Say) -> dict[str, 
 
 
 def shown_figures(saved: dict[str, Any] | None) -> str:
-    """Which were drawn: they show texts of the data, which are not ours to publish."""
+    """A list of the figures. They are not shown, because we may not publish the texts in them."""
     names = (saved or {}).get("figures") or []
     listed = "\n".join(f"- `{Path('figures') / name}.svg`" for name in names)
     return f"{__doc__.partition(chr(10))[2].strip()}\n\n" + (listed or "not run: it takes trained models") + "\n"
@@ -73,7 +73,7 @@ def _documents(places: Places) -> Iterator[tuple[str, str]]:
 
 
 def _parsed(run: Run, places: Places) -> Iterator[Parsed]:
-    """The test texts in their order, as the model of a run parses them; none where there is no such model."""
+    """The test texts in their order, parsed by the model of a run; empty if there is no such model."""
     model: Model | None = model_of(run, places)
     if model is not None and run.cell.source.path is not None:
         corpus = open_corpus(recipe_of(run, places).data)

@@ -1,4 +1,4 @@
-"""What the paper reports, but for accuracies, which are in the grid."""
+"""The figures of the paper, except accuracies, which are in the grid."""
 
 from treetext.show import Published
 
@@ -8,7 +8,7 @@ STATISTICS = {
     "czech": (3, "92K", 3.5, 51.2),
     "debates": (2, "1.6K", 22.7, 519.2),
 }
-"""Classes, documents, sentences a document and words a document."""
+"""Classes, documents, sentences per document and words per document."""
 
 SPEED = {
     "none": (0.0050, 0.0033),
@@ -16,7 +16,7 @@ SPEED = {
     "projective": (0.1200, 0.0380),
     "nonprojective": (0.0070, 0.0045),
 }
-"""Seconds an instance of SNLI's test set, the slowest and the average, on a GPU."""
+"""Seconds per pair of SNLI's test set on a GPU: maximum and mean."""
 
 DOCUMENT_TREES: dict[str, dict[str, float]] = {
     "yelp": {"projective": 79.6, "height": 2.81, "depth_2": 15.1, "depth_3": 55.6, "depth_4": 22.3, "depth_5": 3.2},
@@ -24,7 +24,7 @@ DOCUMENT_TREES: dict[str, dict[str, float]] = {
     "czech": {"projective": 82.8, "height": 1.50, "depth_2": 25.7, "depth_3": 57.1, "depth_4": 11.3, "depth_5": 5.8},
     "debates": {"projective": 62.4, "height": 3.58, "depth_2": 12.8, "depth_3": 30.2, "depth_4": 40.8, "depth_5": 14.8},
 }
-"""Trees of sentences: shares in percent, and heights."""
+"""Trees over sentences: shares in percent, and heights."""
 
 SENTENCE_TREES = Published(
     {
@@ -40,4 +40,4 @@ SENTENCE_TREES = Published(
     "The paper does not say how it counts depths and same edges, and its parser's dependencies are not by our head"
     " rules.",
 )  # fmt: skip
-"""What the paper reports of the trees over the words of SNLI's test data."""
+"""The paper's figures of the trees over the words of SNLI's test data."""

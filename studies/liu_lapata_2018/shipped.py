@@ -1,4 +1,4 @@
-"""The models that ship with treetext: of each task, the best by dev accuracy, made small."""
+"""The models that ship with treetext: for each name, the best run by dev accuracy, made smaller."""
 
 import copy
 from pathlib import Path
@@ -17,17 +17,17 @@ from treetext.models.words import WordModel
 CANDIDATES = {
     name: [GRID.run(cell, seed) for cell in cells for seed in range(1, GRID.cells[cell].seeds + 1)]
     for name, cells in {
-        "debates": ("debates/ours-both",),  # which has trees of both kinds to show
+        "debates": ("debates/ours-both",),  # has trees at both levels
         "snli": ("snli/ours-nonprojective", "snli/ours-projective"),
         "czech": ("czech/ours-both",),
     }.items()
 }
 MOST_BYTES, MOST_LOSS = 10_000_000, 0.005
-ROOM = 1_000  # bytes, for what the card says of the smaller model
+ROOM = 1_000  # bytes for the lines on the smaller model in its card
 
 
 def ship(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
-    """Write the best models that are there, small; where there are none, what was written before stays."""
+    """Save small copies of the best models. Names without a trained model keep what was saved before."""
     made = {}
     for name, runs in CANDIDATES.items():
         there = {run: result["dev"] for run in runs if (result := _result(run, places)) is not None}
@@ -38,7 +38,7 @@ def ship(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
             model = load_model(places.models / run.name)
             assert isinstance(model, WordModel)  # all candidates have a vocabulary to shrink
             made[name] = small_copy(model, corpus, name, run)
-    for name, model in made.items():  # all of them, or none
+    for name, model in made.items():  # after all copies are made, so an error leaves all as they were
         save_model(model, places.shipped / name, replace=True, half=True)
     return {
         "models": before.get("models", {}) | {name: _row(model, places.shipped / name) for name, model in made.items()}
@@ -46,7 +46,7 @@ def ship(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
 
 
 def small_copy(model: WordModel, corpus: Corpus, name: str, run: Run, most: int = MOST_BYTES) -> WordModel:
-    """In half precision of no more bytes than `most`, if need be by leaving out rare words, and as good on dev."""
+    """A copy in half precision with at most `most` bytes and about the same dev accuracy; may leave out rare words."""
     full, words = model.about["scores"]["dev"], len(model.vocabulary)
     while True:
         small = shrink(model, words)
@@ -67,14 +67,14 @@ def small_copy(model: WordModel, corpus: Corpus, name: str, run: Run, most: int 
 
 
 def shown_shipped(saved: dict[str, Any] | None) -> str:
-    """A row for each name."""
+    """A table with a row for each shipped model."""
     rows = []
     for name in CANDIDATES:
-        found = (saved or {}).get("models", {}).get(name)
+        model = (saved or {}).get("models", {}).get(name)
         cells = [NOT_RUN] * 5
-        if found:
-            scores = (f"{100 * found[of]:.1f}" for of in ("full", "dev"))
-            cells = [f"`{found['run']}`", *scores, f"{found['words']:,} of {found['of']:,}", f"{found['bytes']:,}"]
+        if model:
+            scores = (f"{100 * model[of]:.1f}" for of in ("full", "dev"))
+            cells = [f"`{model['run']}`", *scores, f"{model['words']:,} of {model['of']:,}", f"{model['bytes']:,}"]
         rows.append([f"`{name}`", *cells])
     note = (
         "Of the runs with trees (of documents, at both levels), those that are best on dev data come with treetext, in"
@@ -85,12 +85,12 @@ def shown_shipped(saved: dict[str, Any] | None) -> str:
 
 
 def _result(run: Run, places: Places) -> dict[str, Any] | None:
-    """What came out of a run whose model is still there."""
+    """The result of a run, or None if its model does not exist."""
     return result_of(run, places) if version_of(run, places) else None
 
 
 def _fewer(model: WordModel, excess: int) -> int:
-    """How many words stay, when the last ones go until so many bytes are gone."""
+    """The number of words that remain after the last ones are dropped to save `excess` bytes."""
     words, vector = model.vocabulary.words, 2 * model.settings.embedding
     kept = len(words)
     while excess > 0 and kept > 0:
@@ -100,7 +100,7 @@ def _fewer(model: WordModel, excess: int) -> int:
 
 
 def _about(model: WordModel, name: str, run: Run, words: int, dev: float) -> dict[str, Any]:
-    """Where it comes from, without the directories of this machine."""
+    """The origin of the model, without the directories of this machine."""
     about = copy.deepcopy(model.about)
     about["data"] = Path(about["data"]).name
     for name, section in about["recipe"].items():
@@ -112,7 +112,7 @@ def _about(model: WordModel, name: str, run: Run, words: int, dev: float) -> dic
 
 
 def _without_folders(value: Any) -> Any:
-    """A section of a recipe in which files that are here are called by their names alone."""
+    """A section of a recipe, with existing paths replaced by the names of their files."""
     if isinstance(value, dict):
         return {key: _without_folders(each) for key, each in value.items()}
     return Path(value).name if isinstance(value, str) and Path(value).exists() else value

@@ -1,4 +1,4 @@
-"""The table of speed: seconds for each test pair of SNLI alone, four models in turns."""
+"""The table of speed: seconds for single test pairs of SNLI, for four models in turns."""
 
 import time
 from typing import Any
@@ -15,7 +15,7 @@ TITLES = {kind: GRID.tables["snli"].rows[kind] for kind in SPEED}
 
 
 def measure_speed(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]:
-    """Time the trained models that are there, and untrained ones in the place of the others."""
+    """Time the trained models, and untrained ones in place of those that do not exist."""
     recipes = {kind: recipe_of(run, places) for kind, run in RUNS.items()}
     corpus = open_corpus(recipes["none"].data)
     trained = {kind: model for kind, run in RUNS.items() if (model := model_of(run, places)) is not None}
@@ -30,15 +30,15 @@ def measure_speed(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]
             start = time.perf_counter()
             model.predict([pair])
             seconds[kind].append(time.perf_counter() - start)
-    found: dict[str, Any] = {
+    times: dict[str, Any] = {
         kind: {"max": max(taken), "average": sum(taken) / len(taken), "trained": kind in trained}
         for kind, taken in seconds.items()
     }
-    return {**found, "of": {RUNS[kind].name: version_of(RUNS[kind], places) for kind in trained}}
+    return {**times, "of": {RUNS[kind].name: version_of(RUNS[kind], places) for kind in trained}}
 
 
 def shown_speed(saved: dict[str, Any] | None) -> str:
-    """A row for each model, beside the paper's."""
+    """A table with a row for each model, with the paper's figures in parentheses."""
     rows = []
     for kind, title in TITLES.items():
         slowest, average = SPEED[kind]
@@ -57,7 +57,7 @@ def shown_speed(saved: dict[str, Any] | None) -> str:
 
 
 def _note(saved: dict[str, Any] | None) -> str:
-    """The machine, and which models were not trained."""
+    """A note on the machine and on untrained models."""
     if saved is None:
         return ""
     said = [f"On {saved['machine']['processor']}, {saved['machine']['threads']} threads; the paper on a GPU."]

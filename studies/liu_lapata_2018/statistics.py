@@ -1,4 +1,4 @@
-"""The table of data sets: how many classes, documents, sentences and words each has."""
+"""The table of data sets: numbers of classes, documents, sentences and words."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from treetext.training import load_recipe
 
 
 def count(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]:
-    """Count the data sets that are there."""
-    found = {}
+    """Count the data sets that exist."""
+    counts = {}
     for name, source in GRID.sources.items():
         if source.path is None or not (places.data / source.path).exists():
             continue
@@ -21,12 +21,12 @@ def count(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]:
         data = load_recipe(cell.values, {"data.path": str(places.data / source.path)}).data
         corpus = open_corpus(data)
         everything = describe(corpus.encoded, corpus.rows)[-1]
-        found[name] = {**everything._asdict(), "fingerprint": corpus.fingerprint}
-    return found
+        counts[name] = {**everything._asdict(), "fingerprint": corpus.fingerprint}
+    return counts
 
 
 def shown_counts(saved: dict[str, Any] | None) -> str:
-    """A row for each data set, beside the paper's."""
+    """A table with a row for each data set, with the paper's figures in parentheses."""
     rows = []
     for name, source in GRID.sources.items():
         ours, cells = (saved or {}).get(name), [NOT_RUN] * 4

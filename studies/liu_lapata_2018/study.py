@@ -1,4 +1,4 @@
-"""The study: its grid, and all that is measured."""
+"""The study: its grid and its other measurements."""
 
 from studies.liu_lapata_2018.figures import WANTED, draw_figures, shown_figures
 from studies.liu_lapata_2018.grid import GRID

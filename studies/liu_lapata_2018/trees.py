@@ -1,4 +1,4 @@
-"""The paper's two tables of trees, from trained models, with the diagnostics and the agreement with treebanks."""
+"""The paper's two tables of trees, for trained models, with diagnostics and the agreement with treebanks."""
 
 from typing import Any
 
@@ -27,19 +27,19 @@ SHOWN = ("model", "untrained", "random")
 
 
 def sentence_trees(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any]:
-    """SNLI's test sentences beside the parser's trees, and the sentences of a treebank."""
+    """The agreement of trees over words with SNLI's parses and with a treebank."""
     model = model_of(SENTENCE_RUN, places)
-    found = []
+    tables = []
     for treebank, published in ((GRID.sources["snli"].path, SENTENCE_TREES), (EWT, None)):
         if model is not None and treebank is not None and (places.data / treebank).exists():
             say(f"trees of words beside those of {treebank}")
-            found += agreement_tables(agreement(model, read_treebank(places.data / treebank)), published)
-    return {"tables": [table.to_dict() for table in found]}
+            tables += agreement_tables(agreement(model, read_treebank(places.data / treebank)), published)
+    return {"tables": [table.to_dict() for table in tables]}
 
 
 def document_trees(places: Places, before: dict[str, Any], say: Say) -> dict[str, Any]:
-    """The test documents of all sets that have a model, and the discourse trees of a treebank."""
-    found: dict[str, Any] = {"figures": before.get("figures", {}), "tables": before.get("tables", [])}
+    """Figures of the trees over the sentences of test documents, and their agreement with discourse trees."""
+    results: dict[str, Any] = {"figures": before.get("figures", {}), "tables": before.get("tables", [])}
     for name, run in DOCUMENT_RUNS.items():
         model = model_of(run, places)
         if model is None:
@@ -47,30 +47,30 @@ def document_trees(places: Places, before: dict[str, Any], say: Say) -> dict[str
         say(f"trees of sentences of {GRID.sources[name].title}")
         analysis = analyse(model, open_corpus(recipe_of(run, places).data), ablation=False)
         if analysis.sentences is not None:
-            found["figures"][name] = {
+            results["figures"][name] = {
                 of: {figure: figures[figure].value for figure in ROWS}
                 for of, figures in analysis.sentences.figures.items()
                 if of in SHOWN
             }
     model = model_of(DOCUMENT_RUNS["debates"], places)
     if model is not None:
-        found["tables"] = []
+        results["tables"] = []
         if (places.data / GUM).exists():
             say("trees of sentences beside those of GUM")
             tables = agreement_tables(agreement(model, read_treebank(places.data / GUM)))
-            found["tables"] = [table.to_dict() for table in tables]
-    return found
+            results["tables"] = [table.to_dict() for table in tables]
+    return results
 
 
 def shown_tables(saved: dict[str, Any] | None) -> str:
-    """Tables as they are."""
+    """The saved tables in Markdown."""
     if not saved or not saved["tables"]:
         return f"{NOT_RUN}: it takes a trained model\n"
     return "\n".join(Table(**table).to_markdown() for table in saved["tables"])
 
 
 def shown_documents(saved: dict[str, Any] | None) -> str:
-    """A column for each data set, with the paper's figures and those of untrained models and random trees."""
+    """A table with a column for each data set, with figures of the paper, untrained models and random trees."""
     figures = (saved or {}).get("figures", {})
     rows = []
     for figure, title in ROWS.items():
