@@ -32,7 +32,7 @@ def sentence_trees(places: Places, _: dict[str, Any], say: Say) -> dict[str, Any
     tables = []
     for treebank, published in ((GRID.sources["snli"].path, SENTENCE_TREES), (EWT, None)):
         if model is not None and treebank is not None and (places.data / treebank).exists():
-            say(f"trees of words beside those of {treebank}")
+            say(f"agreement of trees over words with {treebank}")
             tables += agreement_tables(agreement(model, read_treebank(places.data / treebank)), published)
     return {"tables": [table.to_dict() for table in tables]}
 
@@ -56,7 +56,7 @@ def document_trees(places: Places, before: dict[str, Any], say: Say) -> dict[str
     if model is not None:
         results["tables"] = []
         if (places.data / GUM).exists():
-            say("trees of sentences beside those of GUM")
+            say("agreement of trees over sentences with GUM")
             tables = agreement_tables(agreement(model, read_treebank(places.data / GUM)))
             results["tables"] = [table.to_dict() for table in tables]
     return results

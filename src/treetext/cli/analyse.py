@@ -58,8 +58,8 @@ def analyse(
 ) -> None:
     """Analyse the trees that a model induces.
 
-    Prints statistics of their shapes, beside those of the untrained model, random trees, chains and stars; agreement
-    with gold trees, if known, and with other models; and the accuracy with other marginals in place of the model's own.
+    Prints statistics of their shapes, also for the untrained model, random trees, chains and stars; agreement with gold
+    trees, if known, and with other models; and the accuracy with other marginals in place of the model's own.
     """
     from treetext.data import open_corpus
     from treetext.evaluation import analyse as analyse_trees

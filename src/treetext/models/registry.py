@@ -13,15 +13,15 @@ M = TypeVar("M", bound=type[Model])
 
 
 def models() -> dict[str, type[Model]]:
-    """The class of each kind of model, by its name."""
+    """The model classes by the names of their kinds."""
     return dict(sorted({**_packaged(), **_registered}.items()))
 
 
 def register_model(cls: M) -> M:
-    """Make a model known that is not in this folder; a decorator of its class."""
+    """Register a model that is not in this package. This is a decorator of its class."""
     kind = _kind(cls)
     known = models().get(kind)
-    # A class that is defined again, as in a notebook, replaces itself alone.
+    # A class may be defined again, as in a notebook; other classes are not replaced.
     if known and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ValueError(f"kind: {kind!r} is the name of {known.__name__}; expected another name")
     _registered[kind] = cls
@@ -39,7 +39,7 @@ def find_model(values: Mapping[str, Any]) -> type[Model]:
 
 @cache
 def _packaged() -> dict[str, type[Model]]:
-    # A class without settings of its own is a base of others.
+    # A class without its own settings is a base class.
     return {_kind(cls): cls for cls in subclasses(Model, "treetext.models") if "Settings" in vars(cls)}
 
 
