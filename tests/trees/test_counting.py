@@ -31,13 +31,13 @@ def test_against_the_log_partition_of_zero_scores(kind, single_root, n):
 @every_kind
 def test_long_sequences_are_cheap(kind, single_root):
     n = 10_000
-    found = log_count(n, kind is ProjectiveTrees, single_root)
+    count = log_count(n, kind is ProjectiveTrees, single_root)
     root = math.lgamma(3 * n - 1) - math.lgamma(n) - math.lgamma(2 * n) - math.log(n)
     roots = math.lgamma(3 * n + 1) - math.lgamma(n + 1) - math.lgamma(2 * n + 1) - math.log(2 * n + 1)
     expected = (
         (root if single_root else roots) if kind is ProjectiveTrees else (n - 1) * math.log(n if single_root else n + 1)
     )
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert count == pytest.approx(expected, rel=1e-12)
 
 
 @every_kind
@@ -58,9 +58,9 @@ def test_shapes_types_and_padding(kind, single_root):
     lengths = torch.tensor([[6, 1, 2], [3, 6, 5]])
     for dtype in (torch.float16, torch.float32, torch.float64):
         trees = kind(arcs.to(dtype), roots.to(dtype), lengths, single_root)
-        for found in (trees.max_entropy, trees.entropy_share):
-            assert (found.shape, found.dtype) == ((2, 3), dtype)
-            assert found[0, 1] == 0, "a single node"
+        for entropy in (trees.max_entropy, trees.entropy_share):
+            assert (entropy.shape, entropy.dtype) == ((2, 3), dtype)
+            assert entropy[0, 1] == 0, "a single node"
         assert ((trees.entropy_share >= 0) & (trees.entropy_share <= 1)).all()
     alone = kind(arcs[1, 2, :5, :5].double(), roots[1, 2, :5].double(), single_root=single_root)
     assert torch.equal(alone.entropy_share, trees.entropy_share[1, 2])

@@ -35,10 +35,10 @@ def test_agrees_with_torch_struct(
         trees = theirs(x, multiroot=multi_root)
         return trees.partition, trees.marginals
 
-    found, expected = [], []
-    for function, results in ((by_us, found), (by_them, expected)):
+    actual, expected = [], []
+    for function, results in ((by_us, actual), (by_them, expected)):
         x = scores.clone().requires_grad_()
         log_z, marginals = function(x)
         results += [log_z.detach(), marginals.detach(), *torch.autograd.grad((marginals * direction).sum(), x)]
-    for name, mine, other in zip(("log Z", "marginals", "gradient"), found, expected, strict=True):
+    for name, mine, other in zip(("log Z", "marginals", "gradient"), actual, expected, strict=True):
         assert (mine - other.squeeze()).abs().max() < error, name

@@ -182,7 +182,7 @@ def test_conllu_of_a_treebank(newline):
     [
         ("", "no words in this CoNLL-U text"),
         ("# a comment\n\n", "no words in this CoNLL-U text"),
-        ("# c\n1 w _ _ _ _ 0 _ _ _\n", "line 2: expected 10 fields separated by tabs, found 1"),
+        ("# c\n1 w _ _ _ _ 0 _ _ _\n", "line 2: expected 10 fields separated by tabs, got 1"),
         (row(1, 0) + row(3, 1), "line 2: ID is '3', but 2 comes next"),
         (row(1, 0) + row("x", 1), "line 2: ID is 'x', but 2 comes next"),
         (row(1, 0) + row(2, "_"), "line 2: HEAD is '_', which is not a whole number"),
@@ -190,7 +190,7 @@ def test_conllu_of_a_treebank(newline):
         (row(1, 0) + row(2, 7), "line 2: HEAD is 7, but there are only 2 words"),
         (row(1, 7), "line 1: HEAD is 7, but there is only 1 word"),
         (row(1, 0) + row(2, 2), "line 2: HEAD is 2, the word itself"),
-        (row(1, 0) + "\n" + row(1, 0), "line 3: a second sentence starts here; a tree is read from one"),
+        (row(1, 0) + "\n" + row(1, 0), "line 3: a second sentence starts here; expected one sentence"),
         (row(1, 0) + row(2, 3) + row(3, 2), "cycle through 1, 2 (words counted from 0)"),
         (row(1, 2) + row(2, 1), "no root: none of the heads is -1 (words counted from 0)"),
     ],

@@ -40,7 +40,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a module when one of its names is first used: trees as values need no torch."""
+    """Import a module when one of its names is first used. So trees as values need no torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'distributions')}"), name)

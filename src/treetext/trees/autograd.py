@@ -1,7 +1,7 @@
 """Log partition functions and marginals as differentiable functions of the scores.
 
-The marginals are the gradient of log Z, and their Jacobian, the Hessian of log Z, is symmetric: so what backward
-needs (a vector times the Jacobian) is the derivative of the marginals along that vector, which the kernels compute.
+The marginals are the gradient of log Z. Their Jacobian is the Hessian of log Z, which is symmetric. So the
+vector-Jacobian product of a backward pass is the derivative of the marginals along that vector. The kernels compute it.
 """
 
 from collections.abc import Callable
@@ -13,21 +13,22 @@ from torch import Tensor
 from treetext.trees.checks import cast
 
 Tensors = tuple[Tensor, ...]
-"""Of several batches, flat: the arcs (B, n, n) of the first, its roots (B, n), the arcs of the second and so on."""
+"""A flat list for several batches: the arcs (B, n, n) and roots (B, n) of the first, those of the second, and so on."""
 Derivative = Callable[..., Tensors]
-"""From directions in which the scores move, each an argument, to the derivatives of the marginals along these."""
+"""From directions of the scores, one per argument, to the derivatives of the marginals along them."""
 Engine = Callable[..., tuple[Tensors, Tensors, Derivative]]
-"""From the lengths (B,) of each batch, single_root, whether derivatives are wanted, and the scores, each an argument:
-float32, or float64. It returns the marginals, log Z (B,) of each batch, in float64 and -inf where there is no tree,
-and derivatives."""
+"""Inference over several batches.
 
-
+The arguments are the lengths (B,) of each batch, single_root, whether derivatives are needed, and the scores (float32
+or float64), one per argument. The results are the marginals, log Z (B,) of each batch (float64, -inf if there is no
+tree), and a function for derivatives.
+"""
 OneBatch = tuple[Tensor, Tensor, Tensor, Derivative]
-"""Log Z, the marginals of arcs and of roots, and derivatives."""
+"""Log Z, the marginals of arcs and of roots, and a function for derivatives."""
 
 
 class Inference(NamedTuple):
-    """What is found for a flat batch of problems."""
+    """Log Z and the marginals of a flat batch of problems."""
 
     log_partition: Tensor  # (B,) float64
     arcs: Tensor  # (B, n, n)
@@ -47,7 +48,7 @@ def infer(engine: Engine, scores: list[Tensor], lengths: list[Tensor], single_ro
 def one_by_one(
     one: Callable[..., OneBatch], lengths: list[Tensor], single_root: bool, *scores: Tensor
 ) -> tuple[Tensors, Tensors, Derivative]:
-    """Do what an engine does with a function of the arcs, roots and lengths of one batch, and of single_root."""
+    """Do the work of an engine by a function of the arcs, roots and lengths of one batch, and of single_root."""
     batches = zip(scores[::2], scores[1::2], lengths, strict=True)
     log_z, arcs, roots, derivatives = zip(*(one(*batch, single_root) for batch in batches), strict=True)
 
@@ -78,7 +79,7 @@ class _Infer(torch.autograd.Function):
         wanted: list[Tensor | None] = [None] * half
         for i, grad in enumerate(from_log_z):
             if grad is not None:
-                # The marginals are outputs of this very function, so this can be differentiated again.
+                # The marginals are outputs of this function, so this product can be differentiated again.
                 each = grad.to(marginals[0].dtype)
                 wanted[2 * i] = each[:, None, None] * marginals[2 * i]
                 wanted[2 * i + 1] = each[:, None] * marginals[2 * i + 1]
@@ -93,11 +94,11 @@ class _Infer(torch.autograd.Function):
 
 
 class _Derivative(torch.autograd.Function):
-    """Refuses to be differentiated in its turn instead of passing for a constant."""
+    """Raises an error if it is differentiated. Otherwise autograd would take it for a constant."""
 
     @staticmethod
     def forward(_: Any, derivative: Derivative, *tensors: Tensor) -> Tensors:
-        return derivative(*tensors[len(tensors) // 2 :])  # the first half, the scores, tells what this depends on
+        return derivative(*tensors[len(tensors) // 2 :])  # the scores, in the first half, are there for the graph
 
     @staticmethod
     def backward(_: Any, *__: Tensor) -> Any:

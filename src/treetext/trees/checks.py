@@ -27,7 +27,7 @@ def check_scores(
     lengths: Tensor | None,
     names: tuple[str, str] = ("arcs", "roots"),
 ) -> Scores:
-    """Raise a ValueError or TypeError that names the argument and the batch element, or return the scores, flat."""
+    """Return the scores with flat batch dimensions. Errors name the argument and the batch element."""
     for name, scores in zip(names, (arcs, roots), strict=True):
         if not isinstance(scores, Tensor) or not scores.is_floating_point():
             kind = scores.dtype if isinstance(scores, Tensor) else type(scores).__name__
@@ -46,11 +46,32 @@ def check_scores(
     batch_shape, n = arcs.shape[:-2], arcs.shape[-1]
     flat_lengths = _check_lengths(lengths, batch_shape, n, arcs.device)
     flat_arcs, flat_roots = shaped(arcs, (flat_lengths.numel(), n, n)), shaped(roots, (flat_lengths.numel(), n))
-    # A finite sum proves that all scores are finite. -inf (a forbidden arc) is allowed, but hides NaN and +inf.
+    # If the sum is finite, all scores are. If not, look closer: -inf (a forbidden arc) is allowed, NaN and +inf not.
     values = flat_arcs.detach(), flat_roots.detach()
     if not math.isfinite(values[0].sum().item() + values[1].sum().item()):
         _check_values(*values, flat_lengths, batch_shape, names)
     return Scores(flat_arcs, flat_roots, flat_lengths, batch_shape)
+
+
+def shaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Reshape only if needed: reshaping takes as long as a small problem."""
+    return x if x.shape == shape else x.reshape(shape)
+
+
+def cast(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Convert only if needed, for the same reason."""
+    return x if x.dtype == dtype else x.to(dtype)
+
+
+def element(flat: int, batch_shape: torch.Size) -> str:
+    """The name of a batch element, by its index in the shape that the user gave."""
+    if not batch_shape:
+        return "the only element"
+    index = []
+    for size in reversed(batch_shape):
+        flat, i = divmod(flat, size)
+        index.append(i)
+    return f"batch element {tuple(reversed(index))}"
 
 
 def _check_lengths(lengths: Tensor | None, batch_shape: torch.Size, n: int, device: torch.device) -> Tensor:
@@ -70,7 +91,7 @@ def _check_lengths(lengths: Tensor | None, batch_shape: torch.Size, n: int, devi
     return flat
 
 
-@lru_cache(maxsize=64)  # making one takes a tenth of the time of a small problem; nobody writes to lengths
+@lru_cache(maxsize=64)  # making one takes a tenth of the time of a small problem; nothing writes to lengths
 def _full(count: int, n: int, device: torch.device) -> Tensor:
     return torch.full((count,), n, dtype=torch.int64, device=device)
 
@@ -93,24 +114,3 @@ def _check_values(
                 f"{name}: {element(b, batch_shape)} is {float(scores[(b, *where)])} at {tuple(where)},"
                 " expected finite scores, or -inf for what is forbidden"
             )
-
-
-def shaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Reshape, if need be: that costs as much time as a small problem."""
-    return x if x.shape == shape else x.reshape(shape)
-
-
-def cast(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Convert, if need be, likewise."""
-    return x if x.dtype == dtype else x.to(dtype)
-
-
-def element(flat: int, batch_shape: torch.Size) -> str:
-    """Name one element of a batch in the shape that the user gave."""
-    if not batch_shape:
-        return "the only element"
-    index = []
-    for size in reversed(batch_shape):
-        flat, i = divmod(flat, size)
-        index.append(i)
-    return f"batch element {tuple(reversed(index))}"

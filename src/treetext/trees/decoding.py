@@ -1,4 +1,4 @@
-"""Best trees: the best one, the k best, and the margin between the best two."""
+"""Decoding: the best tree, the k best trees, and the margin between the best two."""
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
@@ -20,11 +20,11 @@ from treetext.trees.tree import PAD
 Decoder = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
 """From arcs (B, n, n), roots (B, n), lengths (B,) and single_root to the heads (B, n) of the best trees.
 
-A row is all PAD where there is no tree. `spanning_heads` is one such function.
+A row is all PAD if there is no tree. `spanning_heads` and `eisner` are decoders.
 """
 
 LARGEST_BATCH = 2**22
-"""The decoder is given this many scores at a time, 32 MB of them, to keep memory in bounds."""
+"""The largest number of scores in one call of a decoder (32 MB), to limit memory."""
 
 
 def max_spanning_tree(
@@ -36,13 +36,13 @@ def max_spanning_tree(
     """Heads of the highest-scoring tree of each problem, projective or not.
 
     ``scores[..., i, j]`` is the score of i being the parent of j; the diagonal is ignored. ``roots[..., i]``
-    is the score of i being the root. ``lengths`` says how many of the n nodes are real: all, if not given.
+    is the score of i being the root. ``lengths`` says how many of the n nodes are real (default: all).
     A score of -inf forbids an arc or a root. ``single_root=False`` allows a tree to have several roots.
 
-    The heads are int64: ``ROOT`` (-1) is the head of a root, and ``PAD`` (-2) stands past the length.
+    The heads are int64: ``ROOT`` (-1) is the head of a root, and ``PAD`` (-2) fills positions past the length.
 
-    Takes time O(n²) per tree. The work is done in float64 on the CPU: tensors on another device are copied
-    there, and the heads are copied back.
+    A tree takes O(n²) time. Decoding runs in float64 on the CPU: tensors on another device are copied there, and the
+    heads are copied back.
 
     >>> max_spanning_tree(torch.tensor([[0.0, 5.0], [9.0, 0.0]]), torch.tensor([4.0, 1.0]))
     tensor([ 1, -1])
@@ -63,7 +63,7 @@ def spanning_heads(
     lengths: Int[Tensor, " batch"],
     single_root: bool,
 ) -> Int[Tensor, "batch n"]:
-    """`max_spanning_tree` for a flat batch of checked scores; a row of PAD where there is no tree."""
+    """`max_spanning_tree` for a flat batch of checked scores; a row of PAD if there is no tree."""
     heads = spanning.decode(_on_host(arcs), _on_host(roots), lengths.cpu().numpy(), single_root)
     return torch.from_numpy(heads).to(arcs.device)
 
@@ -71,10 +71,10 @@ def spanning_heads(
 def eisner(
     arcs: Float[Tensor, "B n n"], roots: Float[Tensor, "B n"], lengths: Int[Tensor, " B"], single_root: bool
 ) -> Int[Tensor, "B n"]:
-    """The heads of the best projective tree of each problem; a row of PAD where there is no tree.
+    """The heads of the best projective tree of each problem; a row of PAD if there is no tree.
 
-    Ties are always broken in the same way. The work is done in float64 on the CPU:
-    tensors on another device are copied there, and the heads are copied back.
+    Ties are always broken in the same way. Decoding runs in float64 on the CPU: tensors on another device are copied
+    there, and the heads are copied back.
     """
     scores = with_root(arcs, roots).cpu()
     heads = torch.full(roots.shape, PAD)
@@ -85,22 +85,22 @@ def eisner(
 def spanning_margins(
     arcs: Float[Tensor, "batch n n"], roots: Float[Tensor, "batch n"], lengths: Int[Tensor, " batch"], single_root: bool
 ) -> Float[Tensor, " batch"]:
-    """The score of the best tree minus that of the second best (float64): inf where it is the only one.
+    """The score of the best tree minus that of the second best (float64).
 
-    NaN where there is no tree at all.
+    It is inf if there is only one tree, and NaN if there is none.
     """
-    found = margin.spanning_margins(_on_host(arcs), _on_host(roots), lengths.cpu().numpy(), single_root)
-    return torch.from_numpy(found).to(arcs.device)
+    margins = margin.spanning_margins(_on_host(arcs), _on_host(roots), lengths.cpu().numpy(), single_root)
+    return torch.from_numpy(margins).to(arcs.device)
 
 
 def projective_margins(
     arcs: Float[Tensor, "batch n n"], roots: Float[Tensor, "batch n"], lengths: Int[Tensor, " batch"], single_root: bool
 ) -> Float[Tensor, " batch"]:
-    """The same for projective trees."""
+    """`spanning_margins` for projective trees."""
     scores = with_root(arcs, roots).cpu()
-    found = scores.new_full((len(scores),), torch.nan)
-    in_threads(margin.projective_margins, scores, lengths.cpu(), single_root, found)
-    return found.to(arcs.device)
+    margins = scores.new_full((len(scores),), torch.nan)
+    in_threads(margin.projective_margins, scores, lengths.cpu(), single_root, margins)
+    return margins.to(arcs.device)
 
 
 def top_trees(
@@ -113,13 +113,13 @@ def top_trees(
 ) -> tuple[Int[Tensor, "{k} batch n"], Float[Tensor, "{k} batch"]]:
     """The heads of the k best trees of each problem, best first, and their scores (float64).
 
-    Where there are fewer than k trees, the rest are rows of PAD with a score of -inf.
+    If there are fewer than k trees, the remaining rows are PAD with a score of -inf.
 
-    After Lawler (1972): the best tree divides all others into parts, by the first head in which they differ
-    from it. The second best tree is the best in one of those parts, and divides that part again, and so on.
+    After Lawler (1972): the best tree divides all others into parts, by the first head in which they differ from it.
+    The second best tree is the best tree of one of these parts. It divides that part again, and so on.
     """
     batch, n = roots.shape
-    # The root scores become the last row of heads, which is where ROOT = -1 points.
+    # The root scores become the last row, which is row ROOT = -1.
     scores = torch.cat([arcs, roots[:, None]], dim=1).detach().to("cpu", torch.float64)
     lengths = lengths.cpu()
     heads = torch.full((k, batch, n), PAD)
@@ -143,7 +143,7 @@ def top_trees(
 
 
 class Part(NamedTuple):
-    """The trees of a problem that agree with given heads before a position, and have no banned head there."""
+    """The trees of a problem that have the given heads before a position, and no banned head at it."""
 
     problem: int
     heads: tuple[int, ...]
@@ -160,7 +160,7 @@ class Candidate(NamedTuple):
 
 
 def _divide(part: Part, heads: tuple[int, ...], length: int) -> Iterator[Part]:
-    """The parts of all trees in a part but the one with these heads."""
+    """Divide a part without the tree that has these heads."""
     banned = part.banned
     for position in range(part.position, length):
         yield Part(part.problem, heads, position, banned | {heads[position]})
@@ -185,7 +185,7 @@ def _best_of_each(
 
 
 def _allowed_scores(scores: Float[Tensor, "part head node"], parts: list[Part]) -> Float[Tensor, "part head node"]:
-    """The scores with -inf for all that leads out of a part."""
+    """The scores of each part, with -inf for arcs of trees outside it."""
     fixed = _rows(torch.tensor([part.heads for part in parts]), scores)
     position = torch.tensor([part.position for part in parts])
     row, node = torch.arange(scores.shape[1]), torch.arange(scores.shape[2])

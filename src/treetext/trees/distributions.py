@@ -1,4 +1,4 @@
-"""Probability distributions over dependency trees: one interface, projective or not."""
+"""Probability distributions over dependency trees: one interface for projective and non-projective trees."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from treetext.trees.tree import PAD, ROOT
 
 
 class Marginals(NamedTuple):
-    """How probable each arc and each root is."""
+    """The probability of each arc and of each root."""
 
     arcs: Float[Tensor, "*batch n n"]
     """``arcs[..., i, j]``: the probability that i is the parent of j."""
@@ -29,7 +29,7 @@ class Marginals(NamedTuple):
 
 
 class Top(NamedTuple):
-    """Trees, best first; where there are too few, rows of ``PAD`` with a log probability of -inf."""
+    """Trees, best first. If there are too few, the remaining rows are ``PAD`` with a log probability of -inf."""
 
     heads: Int[Tensor, "k *batch n"]
     log_probs: Float[Tensor, "k *batch"]
@@ -38,18 +38,18 @@ class Top(NamedTuple):
 class TreeDistribution(ABC):
     """A distribution over the dependency trees of each problem of a batch.
 
-    The probability of a tree is in proportion to the exponential of its score, the sum of the scores of its arcs
-    and of its root. ``arcs[..., i, j]`` is the score of i being the parent of j, whose diagonal is ignored;
-    ``roots[..., i]`` that of i being a root; ``lengths`` says how many of the n nodes are real (all, if not given).
+    The probability of a tree is proportional to the exponential of its score, which is the sum of the scores of its
+    arcs and of its root. ``arcs[..., i, j]`` is the score of i being the parent of j; the diagonal is ignored.
+    ``roots[..., i]`` is the score of i being a root. ``lengths`` says how many of the n nodes are real (default: all).
     A score of -inf forbids an arc or a root. ``single_root=False`` allows trees with several roots.
 
-    Scores may be large (in the thousands) and may conflict: marginals are right to about the last digit of
-    float32, and a problem gives the same bits alone as padded in any batch (on the CPU). Results past the length are
-    0, heads there are ``PAD`` (-2); the head of a root is ``ROOT`` (-1).
+    Scores may be large (in the thousands) and may conflict: marginals are right to about the last digit of float32. On
+    the CPU, a problem gives the same bits alone as padded in any batch. Results past the length are 0, and heads there
+    are ``PAD`` (-2). The head of a root is ``ROOT`` (-1).
 
     ``log_partition``, ``marginals``, ``log_prob``, ``entropy``, ``cross_entropy`` and ``kl`` have gradients with
-    respect to both scores. Trees (``mode``, ``mbr``, ``sample``, ``top``) are found on the CPU: the scores of
-    tensors on another device are copied there, and the heads are copied back.
+    respect to both scores. Trees (``mode``, ``mbr``, ``sample``, ``top``) are computed on the CPU: scores on another
+    device are copied there, and the heads are copied back.
     """
 
     _projective: ClassVar[bool]
@@ -71,7 +71,7 @@ class TreeDistribution(ABC):
 
     @cached_property
     def log_partition(self) -> Float[Tensor, "*batch"]:
-        """The logarithm of the sum of the exponentials of all trees' scores."""
+        """The log partition function: the logarithm of the sum, over all trees, of the exponentials of their scores."""
         return shaped(self._inference[0].to(self.arcs.dtype), self.batch_shape)
 
     @cached_property
@@ -81,7 +81,7 @@ class TreeDistribution(ABC):
         return Marginals(shaped(arcs, self.arcs.shape), shaped(roots, self.roots.shape))
 
     def log_prob(self, heads: Int[Tensor, "*batch n"]) -> Float[Tensor, "*batch"]:
-        """The log probability of a tree for each problem: -inf for what is not a tree of this kind.
+        """The log probability of a tree for each problem: -inf if the heads are not a tree of this kind.
 
         Heads past the lengths are ignored.
         """
@@ -102,12 +102,12 @@ class TreeDistribution(ABC):
 
     @cached_property
     def entropy(self) -> Float[Tensor, "*batch"]:
-        """The entropy in nats: from 0 for one sure tree to the logarithm of the number of trees."""
+        """The entropy in nats: from 0 for one certain tree to the logarithm of the number of trees."""
         return self.cross_entropy(self)
 
     @cached_property
     def max_entropy(self) -> Float[Tensor, "*batch"]:
-        """The entropy if all trees were equally likely: the logarithm of their number, forbidden ones included."""
+        """The entropy of the uniform distribution: the logarithm of the number of trees, including forbidden ones."""
         return self._max_entropy.to(self.arcs.dtype).reshape(self.batch_shape)
 
     @cached_property
@@ -146,7 +146,7 @@ class TreeDistribution(ABC):
         return self._one_each(self._arcs, self._roots)
 
     def mbr(self) -> Int[Tensor, "*batch n"]:
-        """The heads of the tree with the most heads expected to be right: minimum Bayes risk, from the marginals."""
+        """Minimum Bayes risk decoding: the heads of the tree with the largest expected number of correct heads."""
         _, p_arcs, p_roots = self._inference
         return self._one_each(
             p_arcs.detach().masked_fill(self._arcs == -torch.inf, -torch.inf),
@@ -154,7 +154,7 @@ class TreeDistribution(ABC):
         )
 
     def sample(self, k: int, generator: torch.Generator | None = None) -> Int[Tensor, "{k} *batch n"]:
-        """The heads of k trees, exact and independent samples."""
+        """The heads of k exact and independent samples."""
         _check_count(k)
         batch, n = self._roots.shape
         device = generator.device if generator else "cpu"
@@ -171,43 +171,43 @@ class TreeDistribution(ABC):
         return Top(heads.reshape(k, *self.roots.shape), log_probs.reshape(k, *self.batch_shape))
 
     def margin(self) -> Float[Tensor, "*batch"]:
-        """The log probability of the best tree minus that of the second best: inf where there is no second."""
-        found = self._margins(self._arcs, self._roots, self._lengths, self.single_root)
-        self._check_trees(~found.isnan())
-        return found.to(self.arcs.dtype).reshape(self.batch_shape)
+        """The log probability of the best tree minus that of the second best: inf if there is only one tree."""
+        margins = self._margins(self._arcs, self._roots, self._lengths, self.single_root)
+        self._check_trees(~margins.isnan())
+        return margins.to(self.arcs.dtype).reshape(self.batch_shape)
 
     @staticmethod
     @abstractmethod
     def _infer(
         lengths: list[Tensor], single_root: bool, differentiable: bool, *scores: Tensor
     ) -> tuple[Tensors, Tensors, Derivative]:
-        """Log partition functions and marginals."""
+        """Log partition functions and marginals of several batches: an `Engine`."""
 
     @staticmethod
     @abstractmethod
     def _decode(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """Heads of the best trees, PAD where there is none."""
+        """Heads of the best trees, PAD if there is no tree: a `Decoder`."""
 
     @staticmethod
     @abstractmethod
     def _margins(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """The score of the best tree minus that of the second best, NaN where there is no tree."""
+        """The score of the best tree minus that of the second best; NaN if there is no tree."""
 
     @staticmethod
     @abstractmethod
     def _sample(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
-        """Heads of samples (k, B, n), from random numbers (k, B, 2n); PAD where there is no tree."""
+        """Heads of samples (k, B, n), from random numbers (k, B, 2n); PAD if there is no tree."""
 
     @staticmethod
     @abstractmethod
     def _is_of_this_kind(heads: Tensor) -> Tensor:
-        """Whether trees belong here."""
+        """Whether trees are in the support of this distribution, if no arc is forbidden."""
 
     @cached_property
     def _inference(self) -> Inference:
         infer_together([self])
-        found: Inference = self.__dict__["_inference"]
-        return found
+        inference: Inference = self.__dict__["_inference"]
+        return inference
 
     @property
     def _max_entropy(self) -> Tensor:
@@ -227,9 +227,9 @@ class TreeDistribution(ABC):
         self._check_trees(heads[:, 0] != PAD)
         return heads.reshape(self.roots.shape)
 
-    def _check_trees(self, found: Tensor) -> None:
-        if not found.all():
-            where = element(int((~found).nonzero()[0]), self.batch_shape)
+    def _check_trees(self, has_tree: Tensor) -> None:
+        if not has_tree.all():
+            where = element(int((~has_tree).nonzero()[0]), self.batch_shape)
             raise ValueError(f"arcs, roots: {where} has no tree: every one uses something forbidden (-inf)")
 
     def _check_same_kind(self, other: "TreeDistribution") -> None:
@@ -245,13 +245,13 @@ class TreeDistribution(ABC):
 
 
 def infer_together(distributions: "Sequence[TreeDistribution]") -> None:
-    """Do the inference of several distributions of one kind at once, which takes less time than one by one."""
+    """Run inference for several distributions of one kind at once. This is faster than one by one."""
     first = distributions[0]
     scores, lengths = [x for d in distributions for x in (d._arcs, d._roots)], [d._lengths for d in distributions]
-    # The results are kept, so they must not depend on whether gradients happen to be switched off.
+    # The results are cached, so they must have gradients even if gradients are switched off now.
     with nullcontext() if torch.is_grad_enabled() or torch.is_inference_mode_enabled() else torch.enable_grad():
-        found = infer(first._infer, scores, lengths, first.single_root)
-    for distribution, inference in zip(distributions, found, strict=True):
+        inferences = infer(first._infer, scores, lengths, first.single_root)
+    for distribution, inference in zip(distributions, inferences, strict=True):
         log_z = inference.log_partition.detach()
         if log_z.numel() and log_z.min().item() == -torch.inf:
             distribution._check_trees(log_z != -torch.inf)
@@ -261,7 +261,7 @@ def infer_together(distributions: "Sequence[TreeDistribution]") -> None:
 class NonProjectiveTrees(TreeDistribution):
     """The distribution over all dependency trees, whether their arcs cross or not.
 
-    Marginals by the Matrix-Tree theorem (Koo et al. 2007), made numerically stable.
+    The Matrix-Tree theorem gives the marginals (Koo et al. 2007), in a numerically stable form.
 
     >>> arcs, roots = torch.zeros(3, 3), torch.tensor([0.0, 0.0, 1.0])
     >>> NonProjectiveTrees(arcs, roots).marginals.roots
@@ -294,9 +294,9 @@ class NonProjectiveTrees(TreeDistribution):
 
 
 class ProjectiveTrees(TreeDistribution):
-    """The distribution over projective trees: whatever stands between a head and its dependent descends from the head.
+    """The distribution over projective trees: all nodes between a head and its dependent descend from the head.
 
-    The artificial root stands left of all nodes. Marginals by inside-outside (Baker 1979; Eisner 1996).
+    The artificial root is left of all nodes. Inside-outside gives the marginals (Baker 1979; Eisner 1996).
 
     >>> arcs, roots = torch.zeros(3, 3), torch.zeros(3)
     >>> ProjectiveTrees(arcs, roots).log_partition.exp()
@@ -333,13 +333,13 @@ class ProjectiveTrees(TreeDistribution):
 
 
 def _are_trees(heads: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """Whether the heads (B, n) make trees: all nodes lead up to the root. What is past the lengths is ROOT."""
+    """Whether the heads (B, n) are trees: each node has a path to the root. Heads past the lengths are ROOT."""
     n = heads.shape[-1]
     position = torch.arange(n, device=heads.device)
     padding = position >= lengths[:, None]
     in_range = (heads >= ROOT) & (heads < lengths[:, None])
     right_roots = ((heads == ROOT) & ~padding).sum(-1) == 1 if single_root else heads.new_ones(len(heads)).bool()
-    # Each round doubles how far up the heads point; n stands for the root.
+    # Each round doubles the number of steps that `up` takes towards the root, which is n.
     up = torch.cat([torch.where(heads == ROOT, n, heads.clamp(0, n - 1)), torch.full_like(heads[:, :1], n)], -1)
     for _ in range(n.bit_length()):
         up = up.gather(-1, up)
@@ -347,12 +347,12 @@ def _are_trees(heads: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
 
 
 def _expected(p: Tensor, scores: Tensor) -> Tensor:
-    """p times scores, where 0 times anything is 0: forbidden arcs, the diagonal and padding."""
+    """p times scores, where 0 times -inf or NaN is 0: for forbidden arcs, the diagonal and padding."""
     return p * scores.masked_fill(p.detach() == 0, 0)
 
 
 def _total(x: Tensor) -> Tensor:
-    """The sum of the last dimension, from first to last: zeros at the end (padding) do not change how it is rounded."""
+    """The sum over the last dimension, from first to last, so that zeros at the end (padding) do not change it."""
     return x.cumsum(-1)[..., -1]
 
 

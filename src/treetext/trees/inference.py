@@ -1,9 +1,9 @@
-"""Log partition functions, marginals and their derivatives: which kernel does which problem.
+"""Inference: log partition functions, marginals and their derivatives. Chooses the kernel for each problem.
 
-On the CPU, the inverse of the Laplacian does nearly all non-projective problems. It detects the problems where it loses
-too many digits, and these are done by leave-one-out elimination: in floats or, if floats do not hold the range, in
-logarithms. The choice for a problem depends on that problem alone, never on its neighbours or on padding. Projective
-problems are done by inside-outside. Other devices use tensor operations.
+On the CPU, the inverse of the Laplacian does nearly all non-projective problems. It detects the problems in which it
+loses too many digits. Leave-one-out elimination does these: in floats or, if floats do not hold the range, in
+logarithms. The choice for a problem depends on that problem alone, never on the rest of the batch or on padding.
+Inside-outside does projective problems. Other devices use tensor operations.
 """
 
 import threading
@@ -31,7 +31,7 @@ from treetext.trees.kernels.workspaces import release, with_tangents
 def nonprojective(
     lengths: list[Tensor], single_root: bool, differentiable: bool, *scores: Tensor
 ) -> tuple[Tensors, Tensors, Derivative]:
-    """Inference over batches of problems, and their derivatives (only if `differentiable`)."""
+    """Inference over batches of non-projective problems, and a function for derivatives (only if `differentiable`)."""
     if scores[0].device.type != "cpu":
         return one_by_one(nonprojective_torch.marginals, lengths, single_root, *scores)
     arrays = [x.contiguous().numpy() for x in scores]
@@ -52,9 +52,9 @@ def nonprojective(
             out = log_z[i], *marginals[2 * i : 2 * i + 2]
             _eliminate(work, single_root, work.scores, *out)
 
-    lock = threading.Lock()  # the work that is kept is written to on the way
+    lock = threading.Lock()  # derivatives write to the workspaces that inference keeps
 
-    # Autograd keeps this as long as the results, so it must not keep them in its turn.
+    # Autograd keeps this function as long as the results. So it must not refer to them, or they would never be freed.
     def derivative(*directions: Tensor) -> Tensors:
         along = [x.contiguous().numpy() for x in directions]
         derived = [np.zeros(x.shape, x.dtype) for x in along]
@@ -76,27 +76,10 @@ def nonprojective(
     return tuple(map(torch.from_numpy, marginals)), tuple(map(torch.from_numpy, log_z)), derivative
 
 
-def _eliminate(work: Work, single_root: bool, direction: Any, log_z: Any, *out: Any, tangents: bool = False) -> None:
-    """Leave-one-out elimination in floats and, of what these don't hold, in logarithms."""
-    problems, sizes, size = work.distrusted, work.sizes, leave_one_out.workspace_size
-
-    def eliminate(priced: bool, s: Share) -> None:
-        space = with_tangents(s.work, size(s.size)) if tangents else s.work
-        leave_one_out.marginals(
-            space, *work.scores, sizes, s.problems, single_root, priced and single_root, *direction, log_z, *out
-        )
-        release(space.tangent)
-
-    for in_logs, priced in ((False, False), (True, False), (True, True)):
-        if len(problems):
-            Shares(divide(problems, sizes, in_logs), size).each(partial(eliminate, priced))
-            problems = problems[np.isnan(log_z[problems])]
-
-
 def projective(
     lengths: list[Tensor], single_root: bool, _: bool, *scores: Tensor
 ) -> tuple[Tensors, Tensors, Derivative]:
-    """Inference over batches of projective problems, and their derivatives."""
+    """Inference over batches of projective problems, and a function for derivatives."""
 
     def one(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool) -> OneBatch:
         problems = arcs, roots, lengths, single_root
@@ -110,7 +93,7 @@ def projective_marginals(
 ) -> tuple[Float[Tensor, " B"], Float[Tensor, "B n n"], Float[Tensor, "B n"]]:
     """The log partition function, in float64, and the marginals of arcs and roots.
 
-    Where there is no tree, the log partition function is -inf and all marginals are 0.
+    If there is no tree, the log partition function is -inf and all marginals are 0.
     """
     scores = with_root(arcs, roots)
     if scores.device.type != "cpu":
@@ -140,3 +123,20 @@ def projective_derivatives(
         derivatives = torch.zeros_like(scores)
         in_threads(inside_outside.derivatives, scores, lengths, single_root, direction, derivatives)
     return without_root(derivatives, arcs.dtype)
+
+
+def _eliminate(work: Work, single_root: bool, direction: Any, log_z: Any, *out: Any, tangents: bool = False) -> None:
+    """Leave-one-out elimination in floats and, for problems beyond their range, in logarithms."""
+    problems, sizes, size = work.distrusted, work.sizes, leave_one_out.workspace_size
+
+    def eliminate(priced: bool, s: Share) -> None:
+        space = with_tangents(s.work, size(s.size)) if tangents else s.work
+        leave_one_out.marginals(
+            space, *work.scores, sizes, s.problems, single_root, priced and single_root, *direction, log_z, *out
+        )
+        release(space.tangent)
+
+    for in_logs, priced in ((False, False), (True, False), (True, True)):
+        if len(problems):
+            Shares(divide(problems, sizes, in_logs), size).each(partial(eliminate, priced))
+            problems = problems[np.isnan(log_z[problems])]

@@ -13,7 +13,7 @@ from treetext.trees.tree import PAD
 
 
 def sample_nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool, uniforms: Tensor) -> Tensor:
-    """Heads (k, B, n) of k samples for each problem, from random numbers (k, B, 2n); PAD where there is no tree."""
+    """Heads (k, B, n) of k samples for each problem, from random numbers (k, B, 2n); PAD if there is no tree."""
     k, batch, n = len(uniforms), *roots.shape
     scores = [x.detach().to("cpu", torch.float64).contiguous().numpy() for x in (arcs, roots)]
     sizes, numbers = lengths.cpu().numpy(), uniforms.to("cpu").contiguous().numpy()
@@ -22,7 +22,8 @@ def sample_nonprojective(arcs: Tensor, roots: Tensor, lengths: Tensor, single_ro
 
     def share(first: int) -> None:
         problems = np.arange(first, batch, threads)
-        for kind, priced in ((Rows, False), (Logs, False), (Logs, True)):  # what one does not hold, the next does
+        # Each does the problems beyond the range of the one before.
+        for kind, priced in ((Rows, False), (Logs, False), (Logs, True)):
             if len(problems):
                 work = make(kind, 4 * (n + 1) * n)
                 again = sampling.sample(
@@ -42,11 +43,11 @@ def sample_projective(
     single_root: bool,
     uniforms: Float[Tensor, "k B m"],
 ) -> Int[Tensor, "k B n"]:
-    """The heads of k independent samples for each problem; rows of PAD where there is no tree.
+    """The heads of k independent samples for each problem; rows of PAD if there is no tree.
 
-    ``uniforms`` are random numbers in [0, 1). A tree of n words takes the first 2n of its m, at most: two for
-    each word, one to choose its head and one to divide what lies between them. The work is done in float64 on
-    the CPU: tensors on another device are copied there, and the heads are copied back.
+    ``uniforms`` are random numbers in [0, 1). A tree of n words takes at most the first 2n of its m: for each word, one
+    to choose its head and one to divide the words between them. Sampling runs in float64 on the CPU: tensors on another
+    device are copied there, and the heads are copied back.
     """
     needed = uniforms_needed(roots.shape[1])
     if uniforms.shape[2] < needed:

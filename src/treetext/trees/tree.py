@@ -21,7 +21,7 @@ Arc = tuple[int, int]
 
 @runtime_checkable
 class Array(Protocol):
-    """An array or a tensor, of whichever library: this module imports none of them."""
+    """An array or a tensor of any library. This module imports none of them."""
 
     def tolist(self) -> Any:
         """The elements as Python numbers."""
@@ -31,8 +31,8 @@ class Array(Protocol):
 class Tree:
     """A dependency tree over the nodes 0 to n - 1, or a forest, if it has several roots.
 
-    ``heads[j]`` is the parent of node j, and ``ROOT`` (-1) if j is a root. A tree is checked when it is made:
-    it has no cycles and at least one root. Nodes are counted from 0, in messages too.
+    ``heads[j]`` is the parent of node j, and ``ROOT`` (-1) if j is a root. The constructor checks that there are no
+    cycles and at least one root. Nodes count from 0, also in messages.
 
     >>> tree = Tree.from_heads([1, -1, 1])
     >>> tree.root, tree.height, tree.projective
@@ -47,7 +47,7 @@ class Tree:
 
     def __post_init__(self) -> None:
         _check_range(self.heads)
-        # A frozen dataclass can only be filled in this way.
+        # A frozen dataclass allows no other assignment.
         object.__setattr__(self, "children", _children(self.heads))
         object.__setattr__(self, "depths", _depths(self.heads, self.children))
 
@@ -75,9 +75,9 @@ class Tree:
             raise ValueError(f"{error} (words counted from 0)") from None
 
     def to_conllu(self, words: Sequence[str] | None = None) -> str:
-        """The tree as one sentence in CoNLL-U, the empty line at its end included.
+        """The tree as one sentence in CoNLL-U, including the empty line at its end.
 
-        FORM is ``_`` where no words are given; DEPREL is ``root`` for roots and ``dep`` for all others.
+        FORM is ``_`` if no words are given. DEPREL is ``root`` for roots and ``dep`` for other nodes.
         """
         words = ["_"] * len(self) if words is None else _checked_words(words, len(self))
         rows = [
@@ -91,7 +91,7 @@ class Tree:
 
     @property
     def root(self) -> int:
-        """The only root; a ValueError if there are several."""
+        """The root. Raises a ValueError if there are several."""
         roots = self.roots
         if len(roots) > 1:
             raise ValueError(_several_roots(roots))
@@ -109,12 +109,12 @@ class Tree:
 
     @property
     def height(self) -> int:
-        """The largest depth: 1 where all nodes are roots."""
+        """The largest depth: 1 if all nodes are roots."""
         return max(self.depths)
 
     @property
     def arcs(self) -> tuple[Arc, ...]:
-        """(head, dependent) for every node but the roots, in the order of the dependents."""
+        """(head, dependent) for every node except roots, in the order of the dependents."""
         return tuple((head, node) for node, head in enumerate(self.heads) if head != ROOT)
 
     @property
@@ -124,12 +124,12 @@ class Tree:
 
     @property
     def projective(self) -> bool:
-        """Whether everything between a head and its dependent descends from that head, for every arc.
+        """Whether, for every arc, all nodes between head and dependent descend from the head.
 
-        An arc over a root makes a tree non-projective, with one root or with several. So a tree is projective
-        just when ``crossing`` is empty.
+        An arc over a root makes a tree non-projective, with one root or with several. So a tree is projective if and
+        only if ``crossing`` is empty.
         """
-        # Equivalently, the descendants of every node, together with itself, are contiguous.
+        # Equivalently, every node and its descendants are contiguous.
         first, last, size = list(range(len(self))), list(range(len(self))), [1] * len(self)
         for node in sorted(range(len(self)), key=self.depths.__getitem__, reverse=True):
             if last[node] - first[node] + 1 != size[node]:
@@ -143,12 +143,12 @@ class Tree:
 
     @property
     def crossing(self) -> tuple[tuple[Arc, Arc], ...]:
-        """The pairs of arcs that cross; in each pair, the arc that starts further left comes first.
+        """The pairs of arcs that cross. In each pair, the arc that starts further left comes first.
 
-        The arcs from the artificial root, which stands left of all nodes, count too, as (-1, root): they
-        cross the arcs drawn over a root. Takes time O(n log n + number of crossings).
+        The artificial root is left of all nodes. Its arcs count too, as (-1, root), and cross the arcs over a root.
+        This takes O(n log n + number of crossings) time.
         """
-        # ROOT, which is -1, is also the place of the artificial root.
+        # ROOT is -1, which is also the position of the artificial root.
         arcs = [(head, node) for node, head in enumerate(self.heads)]
         unopened = deque(sorted(arcs, key=lambda arc: (min(arc), -max(arc))))
         opened: list[Arc] = []
@@ -156,7 +156,7 @@ class Tree:
         for arc in sorted(arcs, key=lambda arc: (max(arc), -min(arc))):
             while unopened and min(unopened[0]) < max(arc):
                 opened.append(unopened.popleft())
-            # Whatever opened inside this arc and is still open where this arc ends, crosses it.
+            # An arc that opened inside this arc, and is still open at its end, crosses it.
             place = len(opened) - 1
             while opened[place] != arc:
                 place -= 1
@@ -207,7 +207,7 @@ def _children(heads: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def _depths(heads: tuple[int, ...], children: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """The depths, found level by level from the roots; a ValueError if that leaves out a cycle."""
+    """The depths, level by level from the roots. Raises a ValueError if there is a cycle."""
     depths = [0] * len(heads)
     level = [node for node, head in enumerate(heads) if head == ROOT]
     depth = 1
@@ -222,8 +222,8 @@ def _depths(heads: tuple[int, ...], children: tuple[tuple[int, ...], ...]) -> tu
 
 
 def _cycle_above(node: int, heads: tuple[int, ...]) -> list[int]:
-    """The cycle that following the heads from a node ends in, in ascending order."""
-    seen: dict[int, int] = {}  # each node on the way, with its place in it
+    """The nodes of the cycle above a node, in ascending order."""
+    seen: dict[int, int] = {}  # each node on the path, with its position in it
     while node not in seen:
         seen[node] = len(seen)
         node = heads[node]
@@ -259,13 +259,13 @@ def _word_rows(text: str) -> Iterator[tuple[int, list[str]]]:
             ended = started
             continue
         if ended:
-            raise ValueError(f"line {number}: a second sentence starts here; a tree is read from one")
+            raise ValueError(f"line {number}: a second sentence starts here; expected one sentence")
         started = True
         if line.startswith("#"):
             continue
         fields = line.split("\t")
         if len(fields) != 10:
-            raise ValueError(f"line {number}: expected 10 fields separated by tabs, found {len(fields)}")
+            raise ValueError(f"line {number}: expected 10 fields separated by tabs, got {len(fields)}")
         if not re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):  # multiword tokens and empty nodes
             yield number, fields
 
@@ -288,5 +288,5 @@ def _only(count: int, noun: str) -> str:
 
 
 def _listed(nodes: Sequence[int]) -> str:
-    """Up to ten nodes, so that a message stays one readable line."""
+    """The first ten nodes, so that a message stays one readable line."""
     return ", ".join(map(str, nodes[:10])) + (", …" if len(nodes) > 10 else "")

@@ -1,6 +1,6 @@
-"""How kernels are compiled: one decorator for all of them.
+"""Compilation of kernels: one decorator for all of them.
 
-Numba passes the `fastmath` flags of a function on to the functions that it calls and that have none of their own.
+A function without `fastmath` flags of its own inherits those of the function that calls it.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ def kernel(
 ) -> Any:
     """Compile a function with numba, as `@kernel` or as `@kernel(…)`.
 
-    Kernels release the GIL, follow IEEE 754 where they divide by zero, and are cached on disk. Without `fastmath`, they
+    Kernels release the GIL, follow IEEE 754 when they divide by zero, and are cached on disk. Without `fastmath`, they
     round as written. `inline` is for small functions inside other kernels: fused, always inlined and not cached.
 
-    No kernel has ``parallel=True``: that aborts forked data-loading workers (with OpenMP) or concurrent threads
-    (without).
+    No kernel has ``parallel=True``. With OpenMP, that option aborts forked data-loading workers; without OpenMP, it
+    aborts concurrent threads.
     """
     if function is None:
         return lambda function: kernel(function, inline=inline, fastmath=fastmath)
@@ -40,5 +40,5 @@ def kernel(
 
 
 def overload(function: Callable[..., Any]) -> Any:
-    """Choose what `function` does inside kernels by the types of its arguments; the result is inlined."""
+    """Define what `function` does inside kernels, depending on the types of its arguments. It is always inlined."""
     return numba.extending.overload(function, strict=False, jit_options=_INLINE)

@@ -1,4 +1,7 @@
-"""The exponential function, for lanes and for floats: unlike the C library's, it runs in SIMD lanes."""
+"""The exponential function, for lanes and for floats.
+
+The C library's exp takes one float. This one has no branches, so it runs in SIMD lanes as well.
+"""
 
 import math
 from typing import Any
@@ -8,23 +11,25 @@ import numpy as np
 from treetext.trees.kernels.compile import kernel, overload
 from treetext.trees.kernels.lanes import if_at_least, is_lanes, shift_into_exponent, splat
 
-SHIFT = 1.5 * 2.0**52  # a float of this size has no digits after the point, and its last bits are an integer
+SHIFT = 1.5 * 2.0**52  # a float of this size has no fractional digits, and its lowest bits are an integer
 LOG_2 = math.log(2)
 LOG2_E = 1 / LOG_2
 LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # k times the first is exact
-LOWEST = -1023 * LOG_2  # where the power of two becomes 0, exactly
+LOWEST = -1023 * LOG_2  # here 2ᵏ becomes exactly 0
 
 
 @kernel(inline=True)
 def exp(x: Any) -> Any:
-    """e to the power x, for x up to about 0, to the last digit or two; 0 below -709.
+    """e to the power x, for x up to about 0, right to the last digit or two; 0 below about -709.
 
-    x = k log 2 + r with an integer k and |r| ≤ log(2) / 2, so exp(x) = 2ᵏ exp(r), and exp(r) is its Taylor series of
-    degree 13. The reduction in two parts is that of Cody and Waite (1980).
+        x = k log 2 + r,    exp(x) = 2ᵏ exp(r),    exp(r) ≈ Σ_{q ≤ 13} r^q / q!
+
+    with an integer k and |r| ≤ log(2) / 2. Subtracting k log 2 in two parts keeps all digits of r (Cody and Waite
+    1980). Horner's rule evaluates the Taylor series.
     """
     y = if_at_least(x, LOWEST, LOWEST)
     shifted = y * _like(x, LOG2_E) + _like(x, SHIFT)
-    k = shifted - _like(x, SHIFT)
+    k = shifted - _like(x, SHIFT)  # x / log 2, rounded to an integer
     r = y - k * _like(x, LOG_2_HIGH) - k * _like(x, LOG_2_LOW)
     p = _like(x, 1.0 / 6227020800.0)
     p = p * r + _like(x, 1.0 / 479001600.0)

@@ -1,7 +1,7 @@
-"""What `inside_outside` does, in tensor operations for any device: one step for all items of the same width.
+"""Projective marginals in torch operations, for devices other than the CPU: one step for all items of the same width.
 
-The marginals are the gradient of the log partition function; autograd finds them and their derivatives. This
-takes O(n³) memory.
+The rules are those of `items` (Eisner 1996). The marginals are the gradient of the log partition function, so autograd
+computes the outside pass (Eisner 2016) and the derivatives. This takes O(n³) memory.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def marginals(scores: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """The log partition function and the marginals, for scores[b, head, dependent] with node 0 as root."""
+    """The log partition function and the marginals, for scores[b, head, dependent] where node 0 is the root."""
     problems = _bounded(scores, lengths)
     with torch.enable_grad():
         log_z = _log_partition(problems, lengths, single_root)
@@ -33,17 +33,17 @@ def marginals_jvp(scores: Tensor, lengths: Tensor, single_root: bool, direction:
 
 
 class _Problems(NamedTuple):
-    scores: Tensor  # relative to the highest, and a finite floor for all that is impossible
+    scores: Tensor  # minus the highest score; a finite floor for impossible arcs
     possible: Tensor
     highest: Tensor
     floor: Tensor
 
 
 def _bounded(scores: Tensor, lengths: Tensor) -> _Problems:
-    """Scores without infinities, whose differences would be NaN.
+    """Scores with a finite floor for impossible arcs: differences of infinities would be NaN.
 
-    No tree of possible arcs scores below n times the lowest score. The floor lies so far below that all trees
-    with an impossible arc have no weight, even together.
+    No tree of possible arcs scores below n times the lowest score. The floor is so far below that all trees with an
+    impossible arc have no weight, even together.
     """
     node = torch.arange(scores.shape[1], device=scores.device)
     real = node <= lengths[:, None]
@@ -60,9 +60,11 @@ def _has_tree(log_z: Tensor, problems: _Problems) -> Tensor:
 
 
 def _log_partition(problems: _Problems, lengths: Tensor, single_root: bool) -> Tensor:
-    """The recursions of `inside_outside`, for all items of one width at a time.
+    """The inside recursions, for all items of one width at a time.
 
-    Complete and incomplete items lie in [b, place, width], ordered by where they start or by where they end.
+    The charts of complete items are [b, place, width] and have widths from 0, those of incomplete items (`arcs_…`) from
+    1. Items of `right…` have their head at the left end, items of `left…` at the right end. The place counts left
+    ends in charts `…_from`, and right ends in charts `…_to`.
     """
     scores, _, _, floor = problems
     right_from = right_to = left_from = left_to = torch.zeros_like(scores[:, :, :1])
@@ -75,7 +77,7 @@ def _log_partition(problems: _Problems, lengths: Tensor, single_root: bool) -> T
         right = _log_sum(arcs_right_from, right_to[:, 1:])
         left = _log_sum(arcs_left_to, left_from[:, :-1])
         trees.append(right[:, 0])
-        if single_root:  # as a part, it would leave the words after it to another root
+        if single_root:  # as a part, it would need a second root for the words after it
             right = torch.cat([floor[:, None], right[:, 1:]], 1)
         right_from, right_to = _append(right_from[:, :-1], right), _append(right_to[:, 1:], right)
         left_from, left_to = _append(left_from[:, :-1], left), _append(left_to[:, 1:], left)
@@ -83,7 +85,7 @@ def _log_partition(problems: _Problems, lengths: Tensor, single_root: bool) -> T
 
 
 def _log_sum(x: Tensor, y: Tensor) -> Tensor:
-    """Over all ways to share a width between the two parts."""
+    """Log Σ exp(x + y) over all ways to divide a width between the two parts."""
     return torch.logsumexp(x + y.flip(-1), -1)
 
 

@@ -1,9 +1,9 @@
-"""Eight float64 numbers as one value inside numba functions: SIMD lanes, for kernels that do eight problems at once.
+"""SIMD lanes: eight float64 numbers as one value inside kernels, which then do eight problems at once.
 
-`load`, `store` and `splat` make and unmake such values; `+ - * /`, `larger` and `if_at_least` work on them lane by lane
-(the last two on plain floats as well). Numba does not vectorise these loops by itself, because it must
-assume that rows of one workspace overlap, so the vectors are explicit. All lanes always run the same
-instructions: the result in a lane does not depend on its neighbours.
+`load` and `splat` make such values, and `store` writes them. `+ - * /`, `larger` and `if_at_least` work on them lane by
+lane (the last two on plain floats as well). The vectors are explicit because numba must assume that rows of one
+workspace overlap, and so does not vectorise these loops by itself. All lanes run the same instructions, so the result
+in a lane does not depend on the other lanes.
 """
 
 import operator
@@ -48,7 +48,7 @@ def load(_: Any, array: Any, index: Any) -> Any:
 
     def codegen(context: Any, builder: Any, _: Any, args: Any) -> Any:
         value = builder.load(_pointer(context, builder, *args))
-        value.align = 8
+        value.align = 8  # of one float: rows of a workspace do not start at multiples of 64 bytes
         return value
 
     return _lanes(_ARRAY, types.intp), codegen
@@ -82,6 +82,7 @@ def _define(operation: Any, instruction: str) -> None:
     @intrinsic
     def apply(_: Any, a: Any, b: Any) -> Any:
         def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
+            # The same as FUSED in `compile`.
             return getattr(builder, instruction)(*args, flags=("contract",))
 
         return _lanes(_lanes, _lanes), codegen
@@ -135,12 +136,13 @@ def _if_at_least(x: Any, limit: Any, instead: Any) -> Any:
 
 @intrinsic
 def shift_into_exponent(_: Any, x: Any) -> Any:
-    """Lane by lane: 2ᵏ, where k stands in the lowest bits of the float x."""
+    """Lane by lane: 2ᵏ, where the lowest bits of the float x are the integer k."""
 
     def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
         def constant(k: int) -> Any:
             return ir.Constant(_INTEGERS, [k] * LANES)
 
+        # A float's exponent stands from bit 52 on, plus 1023. All higher bits of x are shifted out.
         bits = builder.add(builder.bitcast(args[0], _INTEGERS), constant(1023))
         return builder.bitcast(builder.shl(bits, constant(52)), _VECTOR)
 
@@ -148,5 +150,5 @@ def shift_into_exponent(_: Any, x: Any) -> Any:
 
 
 def is_lanes(x: Any) -> bool:
-    """Whether a numba type is that of eight lanes."""
+    """Whether a numba type is the type of lanes."""
     return x is _lanes

@@ -1,4 +1,8 @@
-"""By how much the best tree is better than the second best."""
+"""Margins: the score of the best tree minus the score of the second best tree.
+
+Non-projective trees: Camerini, Fratta and Maffioli (1980). Projective trees: the second best derivation differs from
+the best in one choice (Huang and Chiang 2005).
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +19,37 @@ def spanning_margins(
     arcs: NDArray[np.float64], roots: NDArray[np.float64], lengths: NDArray[np.int64], single_root: bool
 ) -> NDArray[np.float64]:
     """The margin of each problem; NaN where there is no tree."""
-    found = np.full(len(roots), np.nan)
-    for problem in range(len(found)):
+    margins = np.full(len(roots), np.nan)
+    for problem in range(len(margins)):
         scores = entering(arcs[problem], roots[problem], lengths[problem])
         best = contracted(scores.copy(), single_root)
         if len(best.source):
-            found[problem] = _margin(scores, single_root, best)
-    return found
+            margins[problem] = _margin(scores, single_root, best)
+    return margins
+
+
+@kernel
+def projective_margins(
+    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, margins: Array
+) -> None:
+    """Write the margin of the problems `first`, `first` + `step`, …; problems without a tree keep their NaN."""
+    for b in range(first, len(scores), step):
+        nodes = lengths[b] + 1
+        best = inside(scores[b, :nodes, :nodes], single_root, True)
+        if best.complete[0, nodes - 1] > -np.inf:
+            margins[b] = _least_gap(best)
 
 
 @kernel
 def _margin(scores: NDArray[np.float64], single_root: bool, best: Contracted) -> float:
-    """The least that is lost by giving up an arc of the best tree (Camerini, Fratta and Maffioli 1980).
+    """The smallest loss from replacing one arc of the best tree (Camerini, Fratta and Maffioli 1980).
 
-    Each arc of the best tree enters some node, or some contracted cycle, last of all. In its place there, one can take
-    any other arc that enters the same, unless it comes from below the arc that is given up.
+    An arc of the best tree is the best arc into some node or contracted cycle. Any other arc into the same can replace
+    it, unless its head descends from the dependent of the replaced arc. The loss of the new arc into `node` is
+
+        gain(cycle) + Σ gain(inner) - score(new → node)
+
+    where the sum is over the node and the cycles between it and `cycle`, whose best arcs the new arc also replaces.
     """
     n = len(scores)
     heads = np.empty(n, np.int64)
@@ -37,7 +57,7 @@ def _margin(scores: NDArray[np.float64], single_root: bool, best: Contracted) ->
     first, last = _intervals(heads)
     least = np.inf
     for node in range(n):
-        within, lost = node, 0.0  # the cycles around the node, from the inside, and what entering them here loses
+        within, lost = node, 0.0  # the node, then the cycles around it from the inside, and the gains inside
         while within >= 0:
             old, entered = best.source[within], best.target[within]
             if heads[entered] == (ROOT if old == n else old):
@@ -48,18 +68,18 @@ def _margin(scores: NDArray[np.float64], single_root: bool, best: Contracted) ->
                         least = min(least, best.gain[within] + lost - scores[node, new])
             lost += best.gain[within]
             within = best.parent[within]
-    return max(least, 0.0)  # less than 0 is rounding
+    return max(least, 0.0)  # rounding can make it negative
 
 
 @kernel
 def _intervals(heads: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each node the place of its own in an order from the roots down, and where its descendants end there."""
+    """For each node its place in a depth-first order from the roots, and the place after its last descendant."""
     n = len(heads)
     sizes, waiting = np.ones(n, np.int64), np.zeros(n, np.int64)
     for node in range(n):
         if heads[node] != ROOT:
             waiting[heads[node]] += 1
-    order, filled = np.empty(n, np.int64), 0  # every node after all of its children
+    order, filled = np.empty(n, np.int64), 0  # every node comes after its children
     for start in range(n):
         node = start
         while waiting[node] == 0:
@@ -71,7 +91,7 @@ def _intervals(heads: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
                 break
             sizes[head] += sizes[node]
             waiting[head] -= 1
-            if head >= start:  # its turn is still to come
+            if head >= start:  # the outer loop still comes to it
                 break
             node = head
     first, free = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -89,23 +109,11 @@ def _intervals(heads: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 @kernel
-def projective_margins(
-    first: int, step: int, scores: Array, lengths: Integers, single_root: bool, found: Array
-) -> None:
-    """The margin of each problem `first`, `first` + `step`, …; NaN stays where there is no tree."""
-    for b in range(first, len(scores), step):
-        nodes = lengths[b] + 1
-        best = inside(scores[b, :nodes, :nodes], single_root, True)
-        if best.complete[0, nodes - 1] > -np.inf:
-            found[b] = _least_gap(best)
-
-
-@kernel
 def _least_gap(best: Items) -> float:
-    """The least that is lost by putting one item of the best tree together in the second best way.
+    """The smallest loss from building one item of the best tree by its second best term.
 
-    Every tree is put together in one way, so the second best differs from the best by one such choice, and is the best
-    that there is below it.
+    Every tree has exactly one derivation. So the second best tree takes another term of a rule somewhere, and the best
+    parts below it. The loss is the difference of the two terms.
     """
     words = len(best.complete) - 1
     waiting = np.empty((words, 2), np.int64)  # complete items of the best tree; see `_walk_down` of `eisner`
@@ -128,7 +136,7 @@ def _least_gap(best: Items) -> float:
 
 @kernel
 def _two_best(rule: int, i: int, j: int, best: Items) -> tuple[int, float]:
-    """The m of the best term of a rule, and what the second best term loses."""
+    """The m of the best term of a rule, and the best term minus the second best."""
     _, x, y = roles(rule, best)
     a, b, s, t = places(rule, i, j)
     chosen: int = s

@@ -1,9 +1,9 @@
-"""Non-projective marginals in torch operations alone, for devices other than the CPU.
+"""Non-projective marginals in torch operations, for devices other than the CPU.
 
-Leave-one-out elimination in logarithms (see `leave_one_out` for the mathematics), all problems and all blocks of a
-level at once: n steps in all, each an operation on the whole batch. The number of nodes is made a power of two by
-nodes that hang on the root alone, at no cost. Matrices have a row for the root, then one for each node, and a column
-for each node.
+Leave-one-out elimination in logarithms (Grassmann, Taksar and Heyman 1985; `leave_one_out` has the equations). Each
+step eliminates a node in all problems and all blocks of a level at once, so there are N - 1 steps. N is the number of
+nodes rounded up to a power of two. The added nodes have the root as their only possible head, with log weight 0, so
+log Z stays the same. Matrices are [b, i, j], with N + 1 rows (the root, then each node as a head) and N columns.
 """
 
 from collections.abc import Callable
@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-NOTHING = -1e30  # the logarithm of a weight that never counts; unlike -inf, it has derivatives
+NOTHING = -1e30  # the logarithm of a weight that counts as 0; unlike -inf, it has derivatives
 
 
 def marginals(
     arcs: Tensor, roots: Tensor, lengths: Tensor, single_root: bool
 ) -> tuple[Tensor, Tensor, Tensor, Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]]:
-    """Log Z (float64), the marginals, and a function from a direction to the derivatives of the marginals along it."""
+    """Log Z (float64), the marginals, and a function that differentiates the marginals along a direction."""
     n = arcs.shape[-1]
     real = _real(lengths, n)
     weights, log_scale, floor = _scaled(_matrix(arcs, roots, real, NOTHING), real, lengths, single_root)
@@ -32,7 +32,7 @@ def marginals(
         with forward_ad.dual_level():
             dual, _ = _ways(forward_ad.make_dual(weights, direction))  # type: ignore[no-untyped-call]
             slopes = forward_ad.unpack_dual(dual).tangent  # type: ignore[no-untyped-call]
-        # P' = P (slope - mean slope), relative to the most probable head, so that tiny derivatives stay right.
+        # P' = P (slope - mean slope). Slopes relative to the likeliest head keep the digits of tiny derivatives.
         slopes = slopes - slopes.gather(1, probabilities.argmax(1, keepdim=True))
         slopes = slopes.masked_fill(probabilities == 0, 0)
         return _unmatrix(probabilities * (slopes - (probabilities * slopes).sum(1, keepdim=True)), arcs)
@@ -41,7 +41,7 @@ def marginals(
 
 
 def _real(lengths: Tensor, n: int) -> Tensor:
-    """Which entries of the matrices stand for something: (B, N + 1, N)."""
+    """Which entries of the matrices are arcs or roots, not padding or the diagonal: (B, N + 1, N)."""
     position = torch.arange(1 << (n - 1).bit_length(), device=lengths.device)
     node = position < lengths[:, None]
     arc = node[:, :, None] & node[:, None, :] & (position[:, None] != position)
@@ -61,9 +61,10 @@ def _unmatrix(matrix: Tensor, arcs: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _scaled(weights: Tensor, real: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Divide each column by its best weight; a single root is many roots at a price that a second one cannot pay.
+    """Divide each column by its best weight, and enforce a single root by a penalty on all roots.
 
-    Also returns the logarithm of all that was divided by, and what log Z only falls below where there is no tree.
+    The penalty (`price`) is so large that trees with several roots have no weight, even together. Also returns the
+    logarithm of all divisors, and a lower bound of log Z: log Z is below it only if there is no tree.
     """
     best = weights[:, 1:].amax(1) if single_root else weights.amax(1)
     best = best.masked_fill(best <= NOTHING / 2, 0)
@@ -78,12 +79,12 @@ def _scaled(weights: Tensor, real: Tensor, lengths: Tensor, single_root: bool) -
 
 
 def _ways(weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Log W[i, j] U[i, j], of all ways from j to the root that leave j for i at last: (B, N + 1, N); and log Z (B,)."""
+    """Log W[i, j] U[i, j] (B, N + 1, N), whose softmax over i is the probability of i → j; and log Z (B,)."""
     batch, _, n = weights.shape
     matrix, log_sum = weights, weights.new_zeros(batch)
     levels: list[list[Tensor]] = []
     m = n
-    while m > 1:  # keep the first half and eliminate the second, and beside it keep the second and eliminate the first
+    while m > 1:  # eliminate the second half of each block and, in a rolled copy of it, the first half
         m //= 2
         rolled = torch.cat([matrix[:, :1], matrix[:, 1:].roll(m, 1)], 1).roll(m, 2)
         matrix = torch.cat([matrix, rolled])
@@ -94,7 +95,7 @@ def _ways(weights: Tensor) -> tuple[Tensor, Tensor]:
             levels[-1].append(column - total)
             log_sum = log_sum + total[:batch, 0]
             matrix = torch.logaddexp(matrix[:, : k + 1, :k], levels[-1][-1][:, :, None] + row)
-    u = torch.full_like(matrix[:, :1], NOTHING)
+    u = torch.full_like(matrix[:, :1], NOTHING)  # U[j, j] = 0; then back substitution, from narrow blocks to wide ones
     for columns in reversed(levels):
         for column in reversed(columns):
             ways = torch.cat([column[:, :1, None].expand(-1, 1, m), column[:, 1:, None] + u], 1)

@@ -1,4 +1,9 @@
-"""Sums and products in workspaces: the steps of elimination."""
+"""Sums and products in workspaces: the steps of elimination without subtraction (Grassmann, Taksar and Heyman 1985).
+
+Derivatives follow from the rules for quotients and products. In logarithms, a product is a sum, and a sum is
+
+    log(a + b) = max + log1p(exp(-|log a - log b|)),    whose derivative weighs those of log a and log b by a and b.
+"""
 
 import math
 from typing import Any
@@ -15,9 +20,11 @@ from treetext.trees.kernels.workspaces import Lanes, Logs, constant, kind_of, re
 def divide_by_sum(
     work: Any, first: int, step: int, terms: int, start: int, stop: int, node: int, sizes: Any, sums: Any
 ) -> None:
-    """Divide numbers first, first + step, … by the sum of those from `start` to `stop`, left at `node` in `sums`.
+    """Divide `terms` numbers by the sum p of some of them, and write p (in logarithms, log p) to `sums[node]`.
 
-    In lanes where `node` is padding, the sum is set to 1.
+        p = Σ_{start ≤ q < stop} work[first + q·step],    work[first + q·step] /= p  for q < terms
+
+    The derivative is (x / p)' = (x' - (x / p) p') / p. In lanes where `node` is padding, p is set to 1.
     """
 
 
@@ -36,7 +43,7 @@ def add_array_product(
     work: Any, out: Any, to: int, step: int, lefts: Any, left: int, left_step: int, left_term: int,
     rights: Any, right: int, right_step: int, rows: int, terms: int, count: int,
 ) -> None:  # fmt: skip
-    """The same without derivatives, each of the three matrices standing in an array of its own (not for logarithms)."""
+    """`add_product` without derivatives, for matrices in arrays `out`, `lefts` and `rights` (not for logarithms)."""
 
 
 @overload(divide_by_sum)
@@ -51,7 +58,7 @@ def _divide_by_sum(
         for q in range(start, stop):
             total = total + read(work, x, first + q * step)
         write(work, sums, node, total)
-        for lane in range(w):
+        for lane in range(w):  # log 1 = 0 adds nothing to log Z, and 0 / 1 stays 0
             if node >= sizes[lane]:
                 sums[node * w + lane] = 1.0
         inverse = constant(work, 1.0) / read(work, sums, node)
@@ -73,11 +80,11 @@ def _divide_by_sum(
             largest = max(largest, work.value[first + q * step])
         sums[node] = largest
         if largest == -np.inf:
-            if start > 0:  # all but the root are forbidden: like a division of floats by zero
+            if start > 0:  # only the root is allowed: NaN, as in a division of floats by zero
                 for q in range(terms):
                     work.value[first + q * step] = np.nan
             return
-        for q in range(start, stop):
+        for q in range(start, stop):  # log p = largest + log Σ exp(x - largest), which cannot overflow
             weight = math.exp(work.value[first + q * step] - largest)
             total += weight
             if work.tangent.size:
@@ -121,7 +128,7 @@ def _add_product(
                 for j in range(count if x[f] != -np.inf else 0):
                     at, k = to + i * step + j, right + q * right_step + j
                     old, new = x[at], x[f] + x[k]
-                    if new == -np.inf:
+                    if new == -np.inf:  # adds 0; if old is -inf too, their difference would be NaN
                         continue
                     ratio = math.exp(-abs(new - old))
                     x[at] = max(old, new) + math.log1p(ratio)
@@ -144,7 +151,7 @@ def _add_array_product(
         w = width(work)
         a, d, c, size = to * w, step * w, right_step * w, count * w
         i = 0
-        while i + 4 <= rows:  # tiles of four rows and two vectors stay in registers while the terms go by
+        while i + 4 <= rows:  # tiles of four rows and two vectors stay in registers for all terms
             j = 0
             while j + 2 * LANES <= size:
                 _tile_4_by_2(work, out, a + j, d, lefts, left, left_step, left_term, rights, right * w + j, c, terms)
@@ -182,7 +189,7 @@ def _add_array_product(
 
 
 def _factor(work: Any, array: Any, at: int) -> Any:
-    """One number, ready to multiply a vector."""
+    """One number as a factor for a vector: eight problems' numbers, or one number in all lanes."""
 
 
 @overload(_factor)
@@ -197,6 +204,7 @@ def _tile_4_by_2(
     work: Any, out: Any, at: int, step: int, lefts: Any, left: int, left_step: int, left_term: int,
     rights: Any, right: int, right_step: int, terms: int,
 ) -> None:  # fmt: skip
+    """Add a product to four rows of two vectors: out += Σ_q left[q] right[q]."""
     a0, b0 = load(out, at), load(out, at + LANES)
     a1, b1 = load(out, at + step), load(out, at + step + LANES)
     a2, b2 = load(out, at + 2 * step), load(out, at + 2 * step + LANES)
@@ -226,6 +234,7 @@ def _tile_4_by_1(
     work: Any, out: Any, at: int, step: int, lefts: Any, left: int, left_step: int, left_term: int,
     rights: Any, right: int, right_step: int, terms: int,
 ) -> None:  # fmt: skip
+    """Add a product to four rows of one vector."""
     a0, a1, a2, a3 = load(out, at), load(out, at + step), load(out, at + 2 * step), load(out, at + 3 * step)
     for _ in range(terms):
         x = load(rights, right)
@@ -254,6 +263,7 @@ def _tile_1_by_1(
     right_step: int,
     terms: int,
 ) -> None:
+    """Add a product to one row of one vector."""
     a = load(out, at)
     for _ in range(terms):
         a = a + _factor(work, lefts, left) * load(rights, right)
@@ -275,7 +285,8 @@ def _tail(
     terms: int,
     count: int,
 ) -> None:
-    for j in range(count):  # fewer than a vector: only in workspaces of single floats
+    """Add a product to the last numbers of a row."""
+    for j in range(count):  # fewer than a vector, which happens only in `Rows`
         a, x, f = out[at + j], right + j, left
         for _ in range(terms):
             a += lefts[f] * rights[x]

@@ -1,10 +1,17 @@
 """Exact samples of non-projective trees.
 
-Node by node, each with all heads chosen before it given. The head of node j is i with a probability in proportion to
-W[i, j] U[i, j] (see `leave_one_out`). Given that head, j and all that hangs on it belong to the component of i: its
-weights as a head are added to those of that component, and j is done with. So each step has a node less to eliminate.
-This takes O(n⁴) time for a tree but, unlike a random walk (Wilson 1996), never longer, however much two nodes attract
-each other.
+Ancestral sampling (Colbourn, Myrvold and Neufeld 1996; Zmigrod, Vieira and Cotterell 2021) draws the head of each node
+given all heads drawn before it. These heads join nodes into components, each with one node i that has no head yet.
+The head of j is in the component of i, or in that of the root, with
+
+    P(j → component of i | heads so far) ∝ W[i, j] U[i, j],
+
+where W[i, j] sums the weights of the nodes of the component, and `leave_one_out` defines U and computes it without
+subtraction. The head is then a node of the component, in proportion to its own weight. Row j is added to the row of the
+component, and j is removed, so the matrix shrinks by a node in each step.
+
+A tree takes O(n⁴) time. A random walk (Wilson 1996) has no such bound: it takes long if two nodes attract each other.
+`workspaces` shows where each matrix stands.
 """
 
 import math
@@ -31,7 +38,7 @@ def sample(
     uniforms: Any,
     heads: Any,
 ) -> Any:
-    """Sample trees of some problems, and tell which of them could not be done in this kind of workspace."""
+    """Sample trees of some problems. Returns which of them this kind of workspace could not do; their heads are PAD."""
     again = np.zeros(len(problems), np.bool_)
     for place in range(len(problems)):
         b = problems[place]
@@ -54,9 +61,9 @@ def sample(
 
 @kernel(fastmath=FUSED)
 def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, priced: bool, uniforms: Any, heads: Any) -> bool:
-    """Sample a tree from the matrix at the start of the workspace (`weights` is a copy); tell whether all went well."""
-    top = np.arange(n)  # of each node, the headless one that it hangs on, or ROOT
-    headless = np.arange(n)  # in the order of the rows and columns of the matrix
+    """Sample a tree from the matrix at the start of the workspace, of which `weights` is a copy. Returns success."""
+    top = np.arange(n)  # for each node, the node without a head above it, or ROOT
+    headless = np.arange(n)  # nodes without a head, in the order of the rows and columns of the matrix
     chances, sums, sizes = np.empty(n + 1), np.empty(n), np.full(1, n)
     nothing = -np.inf if in_logs(work) else 0.0
     rootless = single_root
@@ -64,15 +71,15 @@ def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, priced: boo
         node = headless[0]
         _chances(work, m, rootless and not priced, sizes, sums, chances)
         chosen = _choose(chances[:m], uniforms[2 * (n - m)], in_logs(work))
-        if chosen < 0:
+        if chosen < 0:  # no head is possible, or floats do not hold the range
             return False
         target = headless[chosen] if chosen else ROOT
-        for i in range(n):  # whichever node of that component it is: the root itself comes last
+        for i in range(n):  # the nodes of that component; the root itself comes last
             chances[i] = weights[(i + 1) * n + node] if top[i] == target and i != node else nothing
         chances[n] = weights[node] if chosen == 0 and (rootless or not single_root) else nothing
         head = _choose(chances, uniforms[2 * (n - m) + 1], in_logs(work))
         heads[node] = head if head < n else ROOT
-        top[top == node] = target
+        top[top == node] = target  # the descendants of the node join the component as well
         headless = headless[1:]
         _merge(work.value, m, chosen, chosen == 0 and rootless, in_logs(work))
         rootless &= chosen != 0
@@ -81,7 +88,7 @@ def _sample_tree(work: Any, weights: Any, n: int, single_root: bool, priced: boo
 
 @kernel(fastmath=FUSED)
 def _chances(work: Any, m: int, single_root: bool, sizes: Any, sums: Any, chances: Any) -> None:
-    """How likely the first node of the matrix is to hang on the root and on the components of the other nodes."""
+    """W[i, j] U[i, j] for the first node j of the matrix: i is the root, then the component of each other node."""
     x, u, copy = work.value, (m + 1) * m, 2 * (m + 1) * m
     x[copy : copy + (m + 1) * m] = x[: (m + 1) * m]
     x[u + m] = -np.inf if in_logs(work) else 0.0
@@ -95,7 +102,10 @@ def _chances(work: Any, m: int, single_root: bool, sizes: Any, sums: Any, chance
 
 @kernel(fastmath=FUSED)
 def _merge(x: Any, m: int, chosen: int, instead: bool, logs: bool) -> None:
-    """Add the row of the first node to the chosen one, or put it there instead, and drop its row and column."""
+    """Add the row of the first node to the chosen row, or replace that row by it, and remove its row and column.
+
+    `instead` is for the first child of a single root: no other node can have the root as its head after that.
+    """
     first = x[m : 2 * m].copy()
     for row in range(m):
         for j in range(m - 1):
@@ -107,7 +117,7 @@ def _merge(x: Any, m: int, chosen: int, instead: bool, logs: bool) -> None:
 
 @kernel(fastmath=FUSED)
 def _choose(chances: Any, uniform: float, logs: bool) -> int:
-    """An index, with a probability in proportion to its chance; -1 where the chances do not add up."""
+    """Sample an index in proportion to its chance; -1 if the sum of the chances is 0, infinite or NaN."""
     weights = np.exp(chances - chances.max()) if logs else chances
     total, last = weights.sum(), -1
     if not 0.0 < total < np.inf:

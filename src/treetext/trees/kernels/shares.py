@@ -1,4 +1,4 @@
-"""The problems of a batch, divided among threads, each with a workspace."""
+"""Division of a batch among threads: each share of its problems has a workspace."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,11 +13,15 @@ from treetext.trees.kernels.threads import for_each, threads_worth
 from treetext.trees.kernels.workspaces import Lanes, Logs, Rows, make, release
 
 _NONE = np.arange(0)
-SMALL = 128  # up to here, eight problems side by side are faster than one at a time
+SMALL = 128  # up to this many nodes, eight problems side by side are faster than one at a time
 
 
 class Work:
-    """The scores of a batch, and its shares: parts of it, each with a workspace."""
+    """The scores of a batch, and the shares of its problems.
+
+    `distrusted` are the problems that the inverse left to elimination. `keep` keeps the work of all groups for
+    derivatives.
+    """
 
     def __init__(self, index: int, scores: list[Any], sizes: Any, keep: bool) -> None:
         self.index, self.scores, self.sizes, self.distrusted = index, scores, sizes, _NONE
@@ -27,19 +31,20 @@ class Work:
 
 
 def each_share(works: list[Work], do: "Callable[[Work, Share], Any]") -> list[Any]:
-    """Do something with each share of each work, large ones first."""
+    """Call `do` for each share of each work, large shares first, and return the results in any order."""
     items = [(work, share) for work in works for share in work.shares]
     if len(items) < 2:
         return [do(*item) for item in items]
+    # Large ones first, so that no thread starts one when the others are done.
     steps = [share.steps for _, share in items]
     ordered = [items[i] for i in np.argsort(steps)[::-1]]
     return for_each(lambda item: do(*item), ordered, min(len(items), threads_worth(sum(steps))))
 
 
 class Share(NamedTuple):
-    """Problems of up to `size` nodes for one thread with one workspace, where groups lie `stride` apart.
+    """Problems of up to `size` nodes for one thread, with one workspace.
 
-    They take about so many elementary steps.
+    Groups of problems start `stride` numbers apart. `steps` estimates the number of elementary steps.
     """
 
     problems: Any
@@ -50,7 +55,7 @@ class Share(NamedTuple):
 
 
 class Shares:
-    """Shares of problems, with workspaces that go back when nobody can want them any more."""
+    """Shares of problems. Their workspaces are released with this object."""
 
     def __init__(self, portions: "list[Portion]", workspace_size: Callable[[int], int], keep: bool = False) -> None:
         self.shares: list[Share] = []
@@ -64,12 +69,12 @@ class Shares:
             release(share.work.value)
 
     def each(self, do: Callable[[Share], Any]) -> list[Any]:
-        """Do something with each share."""
+        """Call `do` for each share, and return the results in any order."""
         return for_each(do, self.shares)
 
 
 class Portion(NamedTuple):
-    """Problems for one thread, in groups as wide as the kind of workspace, and the size of the largest."""
+    """Problems for one thread: the kind of workspace, how many groups as wide as it, and the size of the largest."""
 
     kind: Any
     problems: Any
@@ -78,7 +83,7 @@ class Portion(NamedTuple):
 
 
 def divide(problems: Any, sizes: Any, in_logs: bool = False) -> list[Portion]:
-    """Problems divided among threads: small ones a lane each, sorted by size so that little is padding."""
+    """Divide problems among threads. Small ones take a lane each, sorted by size, so that there is little padding."""
     portions = []
     problems = problems[np.argsort(-sizes[problems], kind="stable")]
     large = int((sizes[problems] > SMALL).sum())
@@ -87,13 +92,13 @@ def divide(problems: Any, sizes: Any, in_logs: bool = False) -> list[Portion]:
         groups = [some[i : i + width] for i in range(0, len(some), width)]
         threads = min(len(groups), threads_worth(int((sizes[some] ** 3).sum())))
         for first in range(threads):
-            mine = groups[first::threads]
+            mine = groups[first::threads]  # sorted by size, so all threads get about the same work
             portions.append(Portion(kind, np.concatenate(mine), len(mine), int(sizes[mine[0][0]])))
     return portions
 
 
 @lru_cache(maxsize=256)
 def divide_all(sizes: bytes, _threads: int) -> list[Portion]:
-    """The same for whole batches: of small ones, which are often of one size, it takes as long as inference does."""
+    """`divide` for a whole batch, cached: for a small batch, dividing takes as long as inference."""
     array = np.frombuffer(sizes, np.int64)
     return divide(np.arange(len(array)), array)

@@ -1,4 +1,7 @@
-"""The best tree, projective or not: a maximum spanning tree."""
+"""The best tree, projective or not: a maximum spanning tree, argmax over trees of Σ_j score[head of j, j].
+
+Chu and Liu (1965) and Edmonds (1967), in the form of Tarjan (1977) and Gabow et al. (1986).
+"""
 
 from typing import NamedTuple
 
@@ -13,7 +16,7 @@ from treetext.trees.tree import PAD, ROOT
 def decode(
     arcs: NDArray[np.float64], roots: NDArray[np.float64], lengths: NDArray[np.int64], single_root: bool
 ) -> NDArray[np.int64]:
-    """The heads of the best tree of each problem; PAD where there is no tree."""
+    """The heads of the best tree of each problem; rows of PAD where there is no tree."""
     heads = np.full(roots.shape, PAD, np.int64)
     for problem in range(len(heads)):
         length = lengths[problem]
@@ -26,7 +29,7 @@ def decode(
 
 @kernel
 def entering(arcs: NDArray[np.float64], roots: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-    """The scores of the arcs into each node, a row per node; the last column is the artificial root's."""
+    """The scores of the arcs into each node, one row per node; the artificial root is the last column."""
     incoming = np.empty((length, length + 1))
     for head in range(length):
         for node in range(length):
@@ -37,82 +40,37 @@ def entering(arcs: NDArray[np.float64], roots: NDArray[np.float64], length: int)
     return incoming
 
 
-@kernel
-def _greedy_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
-    """Fill in the best head of each node; tell whether that is a tree, and so the best one."""
-    n = len(heads)
-    root_count = 0
-    for node in range(n):
-        head = _best_head(incoming[node], False)
-        if incoming[node, head] == -np.inf:
-            return False
-        root_count += head == n
-        heads[node] = ROOT if head == n else head
-    if root_count == 0 or (single_root and root_count > 1):
-        return False
-    seen_from = np.full(n, -1)
-    for start in range(n):
-        node = start
-        while node != ROOT and seen_from[node] == -1:
-            seen_from[node] = start
-            node = heads[node]
-        if node != ROOT and seen_from[node] == start:
-            return False
-    return True
-
-
-@kernel
-def _best_head(row: NDArray[np.float64], root_last: bool) -> int:
-    """The first of the best heads; if ``root_last``, the root only where nothing else is allowed."""
-    root = len(row) - 1
-    head = int(np.argmax(row[:root]))
-    if row[head] == -np.inf or (not root_last and row[root] > row[head]):
-        return root
-    return head
-
-
-@kernel
-def _best_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
-    """Fill in the heads of the best tree and return True, or return False if there is none."""
-    found = contracted(incoming, single_root)
-    if len(found.source) == 0:
-        return False
-    expand(found, heads)
-    return True
-
-
 class Contracted(NamedTuple):
-    """The best arc into each node and into each contracted cycle, which are the nodes from n on; empty for no tree."""
+    """The best arc into each node and each contracted cycle. Cycles are nodes from n on. Empty if there is no tree."""
 
     source: NDArray[np.int64]
-    """Where the arc comes from, and where it leads to: nodes that are never contracted."""
+    """The head of the arc: a node below n, or n for the root."""
     target: NDArray[np.int64]
+    """The dependent of the arc: a node below n."""
     gain: NDArray[np.float64]
-    """Its score after contractions."""
+    """The score of the arc after contractions."""
     parent: NDArray[np.int64]
-    """The cycle that a node is in, -1 for none."""
+    """The cycle that contains a node, -1 for none."""
 
 
 @kernel
 def contracted(incoming: NDArray[np.float64], single_root: bool) -> Contracted:
-    """Find the best arc into each node, and contract the cycles that these make. Overwrites `incoming`.
+    """Find the best arc into each node, and contract the cycles of these arcs. Overwrites `incoming`.
 
-    The algorithm of Chu and Liu (1965) and Edmonds (1967), arranged for dense graphs as by Tarjan (1977) and
-    Gabow et al. (1986): walk from any node to its best head, to the best head of that, and so on. Where the
-    walk meets itself, contract the cycle into a new node, and walk on from there. A walk is over when it
-    comes to the root, or to where an earlier walk has been.
+    Walk from a node to its best head, to the best head of that, and so on. If the walk meets itself, contract the
+    cycle into a new node, and continue from there. A walk ends at the root, or where an earlier walk has been.
 
-    For a single root, a node takes the root as its head only if nothing else is allowed. This is what a
-    large penalty on root scores does (Stanojević and Cohen 2021), without its loss of precision: no arc from
-    the root is ever in a cycle, so the penalty would never be subtracted from anything.
+    For a single root, a node takes the root as its head only if nothing else is allowed. A large penalty on root scores
+    has the same effect (Stanojević and Cohen 2021), but loses precision. No arc from the root is ever in a cycle, so
+    the penalty would never be subtracted from a score.
     """
     n = len(incoming)
     root = n
     source, target, gain = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n)
     parent = np.full(2 * n, -1)
     row_of = np.arange(2 * n)  # contracted cycles use the row of one of the nodes in them
-    outermost = np.arange(n)  # the contracted node that each node is in by now, or itself
-    # The uncontracted node that the arc behind each score in `incoming` leads to.
+    outermost = np.arange(n)  # the outermost cycle that contains each node, or the node itself
+    # The dependent, a node below n, of the arc behind each score in `incoming`.
     targets = np.repeat(np.arange(n), n + 1).reshape(n, n + 1)
     path = np.empty(n, np.int64)
     on_path, done = np.zeros(2 * n, np.bool_), np.zeros(2 * n, np.bool_)
@@ -138,7 +96,7 @@ def contracted(incoming: NDArray[np.float64], single_root: bool) -> Contracted:
             head = _best_head(incoming[row], single_root)
             source[node], target[node], gain[node] = head, targets[row, head], incoming[row, head]
             if gain[node] == -np.inf:
-                return Contracted(source[:0], target[:0], gain[:0], parent[:0])
+                return Contracted(source[:0], target[:0], gain[:0], parent[:0])  # nothing may enter this node
             if head == root:
                 root_count += 1
                 break
@@ -148,6 +106,65 @@ def contracted(incoming: NDArray[np.float64], single_root: bool) -> Contracted:
     if single_root and root_count > 1:
         count = 0
     return Contracted(source[:count], target[:count], gain[:count], parent[:count])
+
+
+@kernel
+def expand(best: Contracted, heads: NDArray[np.int64]) -> None:
+    """Write the heads: from the outermost cycle in, the arc into a cycle replaces one of its arcs, the others stay."""
+    root = len(heads)
+    replaced = np.zeros(len(best.source), np.bool_)
+    for node in range(len(best.source) - 1, -1, -1):
+        if not replaced[node]:
+            inner = best.target[node]
+            heads[inner] = ROOT if best.source[node] == root else best.source[node]
+            while inner != node:
+                replaced[inner] = True
+                inner = best.parent[inner]
+
+
+@kernel
+def _greedy_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
+    """Write the best head of each node. Returns whether these make a tree; if so, it is the best one."""
+    n = len(heads)
+    root_count = 0
+    for node in range(n):
+        head = _best_head(incoming[node], False)
+        if incoming[node, head] == -np.inf:
+            return False
+        root_count += head == n
+        heads[node] = ROOT if head == n else head
+    if root_count == 0 or (single_root and root_count > 1):
+        return False
+    # Follow the heads from each node. A walk that meets itself is in a cycle.
+    seen_from = np.full(n, -1)
+    for start in range(n):
+        node = start
+        while node != ROOT and seen_from[node] == -1:
+            seen_from[node] = start
+            node = heads[node]
+        if node != ROOT and seen_from[node] == start:
+            return False
+    return True
+
+
+@kernel
+def _best_head(row: NDArray[np.float64], root_last: bool) -> int:
+    """The first of the best heads. If `root_last`, the root counts only if nothing else is allowed."""
+    root = len(row) - 1
+    head = int(np.argmax(row[:root]))
+    if row[head] == -np.inf or (not root_last and row[root] > row[head]):
+        return root
+    return head
+
+
+@kernel
+def _best_tree(incoming: NDArray[np.float64], single_root: bool, heads: NDArray[np.int64]) -> bool:
+    """Write the heads of the best tree. Returns whether there is one."""
+    best = contracted(incoming, single_root)
+    if len(best.source) == 0:
+        return False
+    expand(best, heads)
+    return True
 
 
 @kernel
@@ -161,10 +178,14 @@ def _contract(
     parent: NDArray[np.int64],
     outermost: NDArray[np.int64],
 ) -> None:
-    """Make a cycle one new node. To enter it at a node is to lose the arc of the cycle into that node."""
+    """Contract a cycle into a new node.
+
+    An arc into a node of the cycle replaces the arc of the cycle into that node. So its score becomes
+    score[head, node] - gain[node], and the best of these is the score of the arc from that head into the cycle.
+    """
     row = row_of[cycle[0]]
     row_of[new] = row
-    for node in cycle:
+    for node in cycle:  # the new node takes the row of the first node
         parent[node] = new
         other = row_of[node]
         for head in range(incoming.shape[1]):
@@ -172,21 +193,7 @@ def _contract(
             if node == cycle[0] or score > incoming[row, head]:
                 incoming[row, head] = score
                 targets[row, head] = targets[other, head]
-    for head in range(len(outermost)):
+    for head in range(len(outermost)):  # arcs within the cycle do not enter it
         if parent[outermost[head]] == new:
             outermost[head] = new
             incoming[row, head] = -np.inf
-
-
-@kernel
-def expand(found: Contracted, heads: NDArray[np.int64]) -> None:
-    """Open the cycles from the outermost in: the arc into a cycle replaces one in it, the others stay."""
-    root = len(heads)
-    replaced = np.zeros(len(found.source), np.bool_)
-    for node in range(len(found.source) - 1, -1, -1):
-        if not replaced[node]:
-            inner = found.target[node]
-            heads[inner] = ROOT if found.source[node] == root else found.source[node]
-            while inner != node:
-                replaced[inner] = True
-                inner = found.parent[inner]

@@ -1,8 +1,8 @@
-"""Kernels that release the GIL, side by side on the threads that torch uses for its own operations.
+"""Runs kernels, which release the GIL, on the threads that torch uses for its own operations.
 
-Other threads would have to share the cores with torch's, which keep spinning for a while after each operation.
-(Numba's own threads do, and besides abort the process when it forks or when two Python threads call a kernel at once.)
-Where torch comes without an OpenMP library of its own, kernels run on one thread.
+Other threads would compete for the cores with those of torch, which keep spinning for a while after each operation.
+Numba's own threads do, and they abort the process if it forks or if two Python threads call a kernel at once. If
+torch comes without an OpenMP library, kernels run on one thread.
 """
 
 import ctypes
@@ -17,16 +17,16 @@ _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def for_each(function: Callable[[Any], Any], items: Sequence[Any], threads: int | None = None) -> list[Any]:
-    """What the function returns for each item, in any order, on so many threads: as many as items, if not given."""
+    """Call the function for each item and return the results in any order (default: as many threads as items)."""
     if len(items) == 1 or threads == 1:
         return [function(item) for item in items]
     remaining, results, errors = iter(items), list[Any](), list[BaseException]()
 
     def work(_: object) -> None:
         try:
-            for item in remaining:  # each thread takes the next one
+            for item in remaining:  # each thread takes the next item; the GIL makes that safe
                 results.append(function(item))
-        except BaseException as error:
+        except BaseException as error:  # ctypes would ignore an exception in a callback
             errors.append(error)
 
     if _run_parallel is None:
@@ -39,12 +39,12 @@ def for_each(function: Callable[[Any], Any], items: Sequence[Any], threads: int 
 
 
 def threads_worth(steps: int) -> int:
-    """How many threads are worth their while for work of so many elementary steps."""
+    """How many threads to use for a number of elementary steps: one, if starting others would take longer."""
     return torch.get_num_threads() if steps > 500_000 else 1
 
 
 def _find_run_parallel() -> Any:
-    """The function of torch's OpenMP library that calls another on several threads; None where there is none."""
+    """The function of torch's OpenMP library that runs a callback on several threads, or None."""
     for path in Path(torch.__file__).with_name("lib").glob("lib*omp*"):
         try:
             return ctypes.CDLL(str(path)).GOMP_parallel
@@ -54,7 +54,7 @@ def _find_run_parallel() -> Any:
 
 
 def _forget() -> None:
-    """A forked child has none of its parent's threads, and OpenMP would wait for them forever."""
+    """Use one thread in a forked child: it has no threads of its parent, and OpenMP would wait for them forever."""
     global _run_parallel
     _run_parallel = None
 

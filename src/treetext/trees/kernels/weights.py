@@ -1,6 +1,9 @@
-"""Scores into a workspace as weights, and marginals out of it, for `inverse` and `leave_one_out`.
+"""Copies scores into a workspace as weights, and marginals out of it, for the non-projective kernels.
 
-A matrix in a workspace has a row for the root and then one for each node, and a column for each node.
+The weight of an arc is W[i, j] = exp(score[i, j] - best[j]), where best[j] is the best score in column j. With a single
+root, best[j] leaves out the root's row, and that row is divided by its own best weight as well. Each tree has one arc
+in each column, so the probabilities stay the same, and log Z = log Z of the weights + Σ_j best[j] (+ the root's).
+`workspaces` shows the layout of a matrix.
 """
 
 import math
@@ -13,8 +16,8 @@ from treetext.trees.kernels.exponential import exp
 from treetext.trees.kernels.lanes import LANES, if_at_least, larger, load, store
 from treetext.trees.kernels.workspaces import constant, in_logs, read, width, write
 
-LEAST = -1.7976931348623157e308  # the least float: what lies below is -inf
-RANGE = 600.0  # the weights of scores that lie this much below the best are still normal floats
+LEAST = -1.7976931348623157e308  # the lowest float: only -inf is below
+RANGE = 600.0  # weights of scores this far below the best are still normal floats
 
 
 @kernel(fastmath=FUSED)
@@ -30,22 +33,23 @@ def enter(
     log_scale: Any,
     floor: Any,
 ) -> None:
-    """Write the weights of some problems side by side, each column, and the root's row, divided by its best weight.
+    """Write the weights of some problems side by side, divided by the best weight of their column.
 
-    `log_scale` is the logarithm of all that was divided by, or NaN where floats do not hold the range of the weights.
-    `floor` is a lower bound of log Z: log Z is below it only if there is no tree. With `priced` logarithms, a
-    penalty on roots enforces a single root among many. It also works if some node cannot be reached from that root, but
-    the penalty costs digits.
+    `log_scale` becomes the logarithm of all divisors, or NaN if floats do not hold the range of the weights. `floor`
+    becomes a lower bound of log Z: log Z is below it only if there is no tree. If `priced` (only in logarithms), a
+    penalty on all roots enforces a single root in kernels that allow many. It also works if some node cannot descend
+    from some other, but the penalty costs digits.
     """
     w, x = width(work), work.value
     _interleave(x, w, n, problems, sizes, arcs, roots, -np.inf)
     spread, missing = np.empty(w), np.empty(w)
     _scale(work, n, single_root, log_scale, spread, missing)
     for lane in range(len(problems)):
-        # No product of weights, nor the number of trees, makes up for more than this.
+        # All trees together weigh at most exp(reach), and a tree at least exp(-reach).
         reach = sizes[lane] * (math.log(sizes[lane] + 1.0) + spread[lane])
         floor[lane] = log_scale[lane] - reach - 1.0
         if not in_logs(work):
+            # The diagonal and the padding are always -inf; with other forbidden arcs, all trees may be tiny.
             forbidden = missing[lane] > (n + 1) * n - sizes[lane] ** 2
             if spread[lane] > RANGE or (forbidden and reach > RANGE):
                 log_scale[lane] = np.nan
@@ -56,8 +60,41 @@ def enter(
 
 
 @kernel(fastmath=FUSED)
+def enter_direction(work: Any, n: int, problems: Any, sizes: Any, d_arcs: Any, d_roots: Any) -> None:
+    """Write the derivatives of the weights along a direction of the scores: W' = W score' (in logarithms, score')."""
+    w, x, dx = width(work), work.value, work.tangent
+    _interleave(dx, w, n, problems, sizes, d_arcs, d_roots, 0.0)
+    if not in_logs(work):
+        for i in range((n + 1) * n):
+            write(work, dx, i, read(work, dx, i) * read(work, x, i))
+
+
+@kernel(fastmath=FUSED)
+def leave(array: Any, w: int, at: int, n: int, problems: Any, sizes: Any, out_arcs: Any, out_roots: Any) -> None:
+    """Copy the matrix at `at` out of a workspace, with 0 on the diagonal."""
+    if _is_full(w, n, problems, sizes):
+        flat_arcs, flat_roots, first = out_arcs.reshape(-1), out_roots.reshape(-1), problems * out_roots.shape[1]
+        for j in range(n):
+            for lane in range(w):
+                flat_roots[first[lane] + j] = array[(at + j) * w + lane]
+        for i in range(n):
+            for j in range(n):
+                for lane in range(w):
+                    x = array[(at + (i + 1) * n + j) * w + lane]
+                    flat_arcs[(first[lane] + i) * out_roots.shape[1] + j] = 0.0 if i == j else x
+        return
+    for lane in range(len(problems)):
+        b = problems[lane]
+        for j in range(sizes[lane]):
+            out_roots[b, j] = array[(at + j) * w + lane]
+            for i in range(sizes[lane]):
+                if i != j:
+                    out_arcs[b, i, j] = array[(at + (i + 1) * n + j) * w + lane]
+
+
+@kernel(fastmath=FUSED)
 def _interleave(x: Any, w: int, n: int, problems: Any, sizes: Any, arcs: Any, roots: Any, otherwise: float) -> None:
-    """Write matrices of arcs and roots side by side, and something else on the diagonal and in the padding."""
+    """Write matrices of arcs and roots side by side, with `otherwise` on the diagonal and in the padding."""
     if _is_full(w, n, problems, sizes):
         flat_arcs, flat_roots, first = arcs.reshape(-1), roots.reshape(-1), problems * roots.shape[1]
         for j in range(n):
@@ -81,7 +118,7 @@ def _interleave(x: Any, w: int, n: int, problems: Any, sizes: Any, arcs: Any, ro
 
 @kernel(fastmath=FUSED)
 def _is_full(w: int, n: int, problems: Any, sizes: Any) -> bool:
-    """Whether there is no padding: then things are simpler, and faster."""
+    """Whether there is no padding: then copying is simpler and faster."""
     full = len(problems) == w
     for lane in range(w):
         full &= sizes[lane] == n
@@ -90,6 +127,10 @@ def _is_full(w: int, n: int, problems: Any, sizes: Any) -> bool:
 
 @kernel(fastmath=FUSED)
 def _scale(work: Any, n: int, single_root: bool, log_scale: Any, spread: Any, missing: Any) -> None:
+    """Subtract the best scores, and exponentiate unless in logarithms.
+
+    `spread` becomes how far the lowest finite score is below 0, and `missing` how many scores are -inf.
+    """
     x, zero = work.value, constant(work, 0.0)
     total, widest, nothing = zero, zero, zero
     best = np.full(n * width(work), -np.inf)
@@ -98,7 +139,7 @@ def _scale(work: Any, n: int, single_root: bool, log_scale: Any, spread: Any, mi
             write(work, best, j, larger(read(work, best, j), read(work, x, i * n + j)))
     best_root = constant(work, -np.inf)
     for j in range(n):
-        write(work, best, j, if_at_least(read(work, best, j), LEAST, 0.0))
+        write(work, best, j, if_at_least(read(work, best, j), LEAST, 0.0))  # 0 if all are -inf: no NaN below
         total = total + read(work, best, j)
         best_root = larger(best_root, read(work, x, j) - read(work, best, j))
     best_root = if_at_least(best_root, LEAST, 0.0) if single_root else zero
@@ -117,36 +158,3 @@ def _scale(work: Any, n: int, single_root: bool, log_scale: Any, spread: Any, mi
     if not in_logs(work):
         for i in range(0, (n + 1) * n * width(work), LANES):
             store(x, i, exp(load(x, i)))
-
-
-@kernel(fastmath=FUSED)
-def enter_direction(work: Any, n: int, problems: Any, sizes: Any, d_arcs: Any, d_roots: Any) -> None:
-    """Write the derivatives of the weights along a direction in which the scores move."""
-    w, x, dx = width(work), work.value, work.tangent
-    _interleave(dx, w, n, problems, sizes, d_arcs, d_roots, 0.0)
-    if not in_logs(work):
-        for i in range((n + 1) * n):
-            write(work, dx, i, read(work, dx, i) * read(work, x, i))
-
-
-@kernel(fastmath=FUSED)
-def leave(array: Any, w: int, at: int, n: int, problems: Any, sizes: Any, out_arcs: Any, out_roots: Any) -> None:
-    """Copy a matrix of results out of a workspace."""
-    if _is_full(w, n, problems, sizes):
-        flat_arcs, flat_roots, first = out_arcs.reshape(-1), out_roots.reshape(-1), problems * out_roots.shape[1]
-        for j in range(n):
-            for lane in range(w):
-                flat_roots[first[lane] + j] = array[(at + j) * w + lane]
-        for i in range(n):
-            for j in range(n):
-                for lane in range(w):
-                    x = array[(at + (i + 1) * n + j) * w + lane]
-                    flat_arcs[(first[lane] + i) * out_roots.shape[1] + j] = 0.0 if i == j else x
-        return
-    for lane in range(len(problems)):
-        b = problems[lane]
-        for j in range(sizes[lane]):
-            out_roots[b, j] = array[(at + j) * w + lane]
-            for i in range(sizes[lane]):
-                if i != j:
-                    out_arcs[b, i, j] = array[(at + (i + 1) * n + j) * w + lane]

@@ -1,18 +1,19 @@
-"""Three kinds of workspace for tree problems, and the few operations on them that the algorithms are made of.
+"""Three kinds of workspace for non-projective problems, and the basic operations on them.
 
-A workspace is a long vector of numbers, and a second vector, possibly empty, of their derivatives along a direction.
-Positions and steps count numbers.
+A workspace is a vector of numbers (`value`) and a vector of their derivatives along a direction (`tangent`, possibly
+empty). Positions and steps count numbers, not floats.
 
 | kind | a number is | for |
 |---|---|---|
 | `Lanes` | eight float64, one for each of eight problems | small problems, eight at a time |
 | `Rows` | one float64 | large problems, SIMD along rows |
-| `Logs` | one float64, its logarithm (and the derivative is that of the logarithm) | any range of scores |
+| `Logs` | one float64: its logarithm; its derivative is that of the logarithm | any range of scores |
 
-In memory, number k of `Lanes` is eight floats, one for each problem a to h; of `Rows` and `Logs`, it is one float:
+In memory, a number of `Lanes` is eight floats, one for each problem a to h; of `Rows` and `Logs`, it is one float:
 
     Lanes   | a0 b0 c0 d0 e0 f0 g0 h0 | a1 b1 c1 d1 e1 f1 g1 h1 | a2 …     number k at value[8 k : 8 k + 8]
     Rows    | x0 | x1 | x2 …                                               number k at value[k]
+    Logs    | log x0 | log x1 | log x2 …                                   number k at value[k]
 
 A matrix has n + 1 rows (the root, then each node as a head) of n columns (each node as a dependent), row by row:
 
@@ -20,18 +21,32 @@ A matrix has n + 1 rows (the root, then each node as a head) of n columns (each 
     row 0     root → j            number j
     row i + 1 i → j               number (i + 1) n + j
 
-Each algorithm puts its matrices one after the other, M = (n + 1) n numbers each:
+Each algorithm puts its matrices one after the other, M = (n + 1) n numbers each. Below each bar is its position:
 
-    inverse, value         | weights | inverse B, u in row 0 | marginals | panel columns  | panel rows     | y |
-                           0         M                       2M          3M               3M + 8 (n+1)     3M + 8 (2n+1)
-    inverse, tangent       | weights'| B K                   | marginals'| B K B          | y' |
-                           0         M                       2M          3M               4M
-    leave_one_out (both)   | weights | U, then marginals     | blocks of n, n / 2, n / 4 … nodes, each a matrix |
-                           0         M                       2M
-    sampling, value        | weights | U                     | copy to eliminate | weights of the whole problem |
-                           0         m (m + 1)               2 m (m + 1)         3M
+    inverse, value
+        | weights  | inverse B        | marginals  | panel columns | panel rows     | y               |
+        0          M                  2M           3M              3M + 8 (n + 1)   3M + 8 (2n + 1)
+                   row 0 is u                      8 of n + 1      8 of n           n numbers
 
-(in sampling, the first three are matrices of the m nodes that still have no head).
+    inverse, tangent
+        | weights' | K B              | marginals' | B K B         | y'             |
+        0          M                  2M           3M              4M
+                   row 0 is r' B                   row 0 is u'     n numbers
+
+    leave_one_out, value and tangent
+        | weights  | U                | block of n | block of h    | block of h / 2 | … | block of 2 |
+        0          M                  2M           3M              3M + (h + 1) h
+                   marginals replace U             h: the largest power of two below n
+
+    sampling, value
+        | weights  | U, only column 0 | copy to eliminate          | weights of the whole problem       |
+        0          (m + 1) m          2 (m + 1) m                  3M
+        the first three have m columns: the nodes without a head
+
+The modules define the letters. A prime is a derivative. A block of m nodes is a matrix of m + 1 rows (the root, the
+nodes to keep, the nodes to eliminate) and m columns. In `Lanes`, n is the largest problem of the eight, and padding has
+weight 0. For derivatives, `inverse` keeps such a value for each group of problems, one after the other; groups take
+turns with one tangent. Projective problems have no workspace: `items` shows their charts.
 """
 
 from typing import Any, NamedTuple
@@ -71,30 +86,15 @@ def make(kind: Any, size: int) -> Any:
 
 
 def with_tangents(work: Any, size: int) -> Any:
-    """The same workspace with room for the derivatives of `size` numbers."""
+    """The same workspace with memory for the derivatives of `size` numbers."""
     return work._replace(tangent=_floats(type(work), size))
 
 
 def release(array: Any) -> None:
-    """Keep an array that is no longer used for a later workspace."""
+    """Keep an unused array for a later workspace."""
     spare = _spare.setdefault(array.size, [])
     if 0 < array.size <= LARGEST_SPARE and len(spare) < 4:
         spare.append(array)
-
-
-_NONE = np.empty(0)
-_spare: dict[int, list[Any]] = {}  # fresh memory costs as much time as the work that is done in it
-
-
-def _floats(kind: Any, size: int) -> Any:
-    count = size * (LANES if kind is Lanes else 1) + LANES  # loops over vectors may run past the end
-    count = 1 << (count - 1).bit_length()
-    try:
-        return _spare[count].pop()
-    except (KeyError, IndexError):
-        array = np.empty(count + LANES)
-        start = -array.ctypes.data // 8 % LANES  # to the start of a cache line
-        return array[start : start + count]
 
 
 # An overload below defines each of these functions for each kind; the Python bodies only document them.
@@ -111,7 +111,7 @@ def in_logs(work: Any) -> bool:
 
 
 def part(work: Any, start: int) -> Any:
-    """The workspace from some number on; the derivatives are not moved."""
+    """The workspace from number `start` on. The derivatives stay where they are."""
 
 
 def constant(work: Any, x: float) -> Any:
@@ -133,6 +133,23 @@ def copy(work: Any, to: int, source: int, count: int) -> None:
 def kind_of(work: Any) -> Any:
     """The class of a workspace, from its numba type."""
     return work.instance_class
+
+
+_NONE = np.empty(0)
+
+
+_spare: dict[int, list[Any]] = {}  # getting fresh memory takes as long as the work in it
+
+
+def _floats(kind: Any, size: int) -> Any:
+    count = size * (LANES if kind is Lanes else 1) + LANES  # loops over vectors may run past the end
+    count = 1 << (count - 1).bit_length()
+    try:
+        return _spare[count].pop()
+    except (KeyError, IndexError):
+        array = np.empty(count + LANES)
+        start = -array.ctypes.data // 8 % LANES  # align to a cache line
+        return array[start : start + count]
 
 
 @overload(width)

@@ -60,6 +60,6 @@ def test_forbidden_arcs(kind, single_root):
 def test_shapes_and_types():
     arcs, roots = torch.zeros(2, 3, 4, 4), torch.zeros(2, 3, 4)
     for kind, single_root in KINDS:
-        found = kind(arcs, roots, single_root=single_root).margin()
-        assert (found.shape, found.dtype) == ((2, 3), torch.float32)
-        assert not found.any(), "all trees are equally good"
+        margins = kind(arcs, roots, single_root=single_root).margin()
+        assert (margins.shape, margins.dtype) == ((2, 3), torch.float32)
+        assert not margins.any(), "all trees are equally good"

@@ -1,3 +1,5 @@
+"""The best trees: against enumeration and against other libraries."""
+
 import inspect
 import itertools
 from functools import cache
@@ -9,7 +11,10 @@ import pytest
 import torch
 from ufal.chu_liu_edmonds import chu_liu_edmonds
 
-from treetext.trees.decoding import max_spanning_tree, spanning_heads, top_trees
+from tests.trees import projective
+from tests.trees.projective import joined, problems
+from treetext.trees.decoding import eisner, max_spanning_tree, spanning_heads, top_trees
+from treetext.trees.sampling import sample_projective, uniforms_needed
 from treetext.trees.tree import PAD, ROOT, Tree
 
 both_root_modes = pytest.mark.parametrize("single_root", [True, False])
@@ -17,7 +22,7 @@ both_root_modes = pytest.mark.parametrize("single_root", [True, False])
 
 @cache
 def all_trees(n, single_root):
-    """The heads of every tree over n nodes, (number of trees, n), found by following the heads up n times."""
+    """The heads of every tree over n nodes, (number of trees, n), by following the heads up n times."""
     heads = torch.tensor(list(itertools.product(range(-1, n), repeat=n))).reshape(-1, n)
     above = heads
     for _ in range(n):
@@ -96,16 +101,16 @@ def test_against_networkx(n, kind, single_root):
         expected = [ROOT] * n
         for i, j in networkx.maximum_spanning_arborescence(graph).edges:
             expected[j] = i
-        found = max_spanning_tree(arcs, root, single_root=single_root)
-        Tree.from_heads(found, single_root)
-        torch.testing.assert_close(total(found, arcs, root), total(torch.tensor(expected), arcs, root))
+        heads = max_spanning_tree(arcs, root, single_root=single_root)
+        Tree.from_heads(heads, single_root)
+        torch.testing.assert_close(total(heads, arcs, root), total(torch.tensor(expected), arcs, root))
 
 
 @pytest.mark.parametrize("n", [2, 10, 40])
 def test_against_ufal(n):
     scores, roots = random_scores("normal", 20, n)
-    found = max_spanning_tree(scores, roots, single_root=False)
-    for heads, arcs, root in zip(found, scores, roots, strict=True):
+    trees = max_spanning_tree(scores, roots, single_root=False)
+    for heads, arcs, root in zip(trees, scores, roots, strict=True):
         matrix = np.full((n + 1, n + 1), np.nan)  # a row per dependent; the root comes first
         matrix[1:, 0], matrix[1:, 1:] = root, arcs.T
         np.fill_diagonal(matrix, np.nan)
@@ -270,3 +275,33 @@ def test_top_trees_by_any_decoder():
     expected = total(trees, scores[0], roots[0]).sort(descending=True).values
     torch.testing.assert_close(totals[:24, 0], expected)
     assert (heads[24:] == PAD).all()
+
+
+@both_root_modes
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+def test_best_projective_tree_against_enumeration(n: int, single_root: bool) -> None:
+    arcs, roots, lengths = problems(200, n, forbid=0.1)
+    best = projective.tree_scores(arcs, roots, single_root).argmax(1)
+    assert torch.equal(eisner(arcs, roots, lengths, single_root), projective.trees(n, single_root)[best])
+
+
+@both_root_modes
+def test_ties_between_projective_trees_are_broken_always_alike(single_root: bool) -> None:
+    arcs, roots, lengths = problems(100, 5)
+    arcs, roots = arcs.round(), roots.round()
+    heads = eisner(arcs, roots, lengths, single_root)
+    scores = joined(arcs, roots).gather(1, heads[:, None] + 1)[:, 0].sum(1)
+    assert torch.equal(scores, projective.tree_scores(arcs, roots, single_root).amax(1))
+    assert torch.equal(heads, eisner(arcs.flip(0), roots.flip(0), lengths, single_root).flip(0))
+
+
+@pytest.mark.parametrize("n", [300, 500])
+def test_best_projective_tree_of_a_long_sentence(n: int) -> None:
+    arcs, roots, lengths = problems(1, n)
+    heads = eisner(arcs, roots, lengths, True)
+    assert Tree.from_heads(heads[0]).projective
+    uniforms = torch.rand(1, 1, uniforms_needed(n), dtype=torch.float64)
+    sample = sample_projective(arcs, roots, lengths, True, uniforms)[0]
+    assert Tree.from_heads(sample[0]).projective
+    score, sampled = (joined(arcs, roots).gather(1, h[:, None] + 1).sum() for h in (heads, sample))
+    assert score > sampled
