@@ -1,5 +1,7 @@
 """Loaders: the order of the batches, and how devices share them."""
 
+import pickle
+
 import lightning.pytorch as pl
 import pytest
 import torch
@@ -68,6 +70,15 @@ def test_loaders_leave_the_random_numbers_alone(small):
     for loader in (loaders.train_dataloader(), loaders.val_dataloader()):
         list(loader)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_loaders_can_be_sent_to_other_processes(small):
+    """As Lightning does where there are several devices."""
+    recipe = small()
+    corpus = open_corpus(recipe.data)
+    loaders = Loaders(corpus, new_model(recipe, corpus), recipe)
+    sent = pickle.loads(pickle.dumps(loaders))
+    assert rows(sent.train_dataloader(), 1) == rows(loaders.train_dataloader(), 1)
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 5])

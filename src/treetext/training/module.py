@@ -3,6 +3,7 @@
 import math
 import sys
 import time
+from functools import cached_property
 from typing import Any
 
 import lightning.pytorch as pl
@@ -13,7 +14,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
 
 from treetext.data import BadInput, Corpus
-from treetext.data.batches import Batch, LengthBatches, Texts
+from treetext.data.batches import Batch, Batches, LengthBatches, Texts
 from treetext.models import Model, Output
 from treetext.training.objectives import OBJECTIVES
 from treetext.training.optimizers import clip, make_optimizer
@@ -97,8 +98,12 @@ class Loaders(pl.LightningDataModule):
 
     def __init__(self, corpus: Corpus, model: Model, recipe: Recipe) -> None:
         super().__init__()
-        self.corpus, self.recipe = corpus, recipe
-        self.collate = model.batches(Texts.from_corpus(corpus, classes=model.labels))
+        self.corpus, self.model, self.recipe = corpus, model, recipe
+
+    @cached_property
+    def collate(self) -> Batches:
+        """Made where it is used: with several devices, a process for each gets a copy of all that is there before."""
+        return self.model.batches(Texts.from_corpus(self.corpus, classes=self.model.labels))
 
     def train_dataloader(self) -> "DataLoader[Any]":
         """The training texts, in another order in each epoch."""
