@@ -42,6 +42,14 @@ def command(*arguments):
     return [sys.executable, "-W", "error", "-m", "treetext", *map(str, arguments)]
 
 
+def after(code, *arguments, **options):
+    """Run the command in a process of its own that has run some code before, such as to break something."""
+    whole = f"{code}\nfrom treetext.cli import app\napp({[str(argument) for argument in arguments]!r})"
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", whole], capture_output=True, env=environment(), timeout=120, **options
+    )
+
+
 def environment(**more):
     return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUTF8": "1", "NO_COLOR": "1", **more}
 

@@ -122,7 +122,7 @@ def corpora(tmp_path, monkeypatch):
 
 
 def test_every_format_is_read(corpora):
-    assert {*corpora, "hidden-trees"} == set(readers()), "a new format belongs in here"
+    assert {*corpora, "hidden-trees"} == set(corpus_formats()), "a new format belongs in here"
     for name, path in corpora.items():
         result = json.loads(invoke("data", name, "--data", path, "--json").stdout)
         *_, whole = result["splits"]

@@ -234,3 +234,12 @@ def test_stretches_without_white_space_are_for_languages_that_have_it(language, 
     )
     work = asyncio.run(outcomes(model, Limits(nodes=5000), lambda: [Work("predict", ["好" * 2500])]))[0][0]
     assert (work.answer.exception() is None) == (language == "zh")
+
+
+@pytest.mark.parametrize("kind", ["predict", "parse"])
+def test_each_text_is_cut_into_words_once(kind, document_model, monkeypatch):
+    cut, call = [], Tokenizer.__call__
+    monkeypatch.setattr(Tokenizer, "__call__", lambda self, text: cut.append(text) or call(self, text))
+    texts = ["a film was bad", "the dog slept", ""]
+    asyncio.run(outcomes(document_model, Limits(), lambda: [Work(kind, texts)]))
+    assert [cut.count(text) for text in texts] == [1, 1, 1]

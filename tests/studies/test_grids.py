@@ -121,6 +121,19 @@ def test_every_result_was_run_by_its_cell(study):
         assert load_recipe(result["recipe"]).model_copy(update={"about": expected.about}) == expected, file
 
 
+@pytest.mark.parametrize("table", [table for study in STUDIES for table in study.grid.tables])
+def test_what_is_done_is_listed_as_done(table):
+    """With the results of this checkout: each file of a run of the table shows its scores."""
+    [study] = [study for study in STUDIES if table in study.grid.tables]
+    listed = dict(line.split("\t", 1) for line in invoke(table, "--list").stdout.splitlines())
+    assert list(listed) == [run.name for run in study.grid.runs(table)]
+    done = {name: study.results / f"{name}.json" for name in listed if (study.results / f"{name}.json").exists()}
+    assert len(done) >= 5
+    for name, shown in listed.items():
+        result = json.loads(done[name].read_text(encoding="utf-8")) if name in done else None
+        assert shown == (f"dev {result['dev']:.4f}\ttest {result['test']:.4f}" if result else "not run")
+
+
 def test_the_package_s_recipe_is_the_cell_of_its_name():
     [name] = set(recipe_names()) & set(CELLS)
     recipe = load_recipe(name)
@@ -212,3 +225,19 @@ def test_make_reproduce():
     listed = invoke(*arguments[2:]).stdout.splitlines()
     assert [line.split("\t")[0] for line in listed] == ["debates/ours-both.1", "debates/ours-both.2"]
     assert "some where" in arguments
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_reproduce_without_a_table():
+    """Refused in one line, beside make's own."""
+    old = ["--old-file=setup", "--old-file=.venv/dev", "--old-file=.venv/kernels"]
+    command = ["make", "--no-print-directory", *old, "reproduce"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    first, *_ = done.stderr.splitlines()
+    assert first == "TABLE: missing; expected a table, as in make reproduce TABLE=documents LIST=1"
+    done = subprocess.run([*command, "TABLE=tables"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    first, *rest = done.stderr.splitlines()
+    assert first.startswith("treetext: tables: no such table; expected one of documents, snli, ")
+    assert all(line.startswith("make: ") for line in rest)

@@ -8,18 +8,20 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treetext import __version__
 from treetext.data import Corpus, Progress
-from treetext.evaluation import Evaluation, evaluate
 from treetext.models import Model
 from treetext.show.documents import Document, Packed, is_projective, packed, parsed_documents
 from treetext.show.html import cell, html_table, table_plot
 from treetext.show.plots import curve
 from treetext.show.tables import Table
+
+if TYPE_CHECKING:
+    from treetext.evaluation import Evaluation
 
 MOST_BYTES = 4_990_000
 """Size limit of a report; scores and tables are always shown, even if they take more."""
@@ -44,6 +46,8 @@ def report(
     `tables` come from `analysis_tables`. If the split has more than `most` documents, the page shows a random sample of
     `most`; scores are of all documents.
     """
+    from treetext.evaluation import evaluate  # here: what draws trees needs no evaluation
+
     if most < 1:
         raise ValueError(f"most: expected 1 or more documents, got {most}")
     evaluation = evaluate(model, corpus, split, progress)
@@ -57,7 +61,7 @@ def report(
 
 
 def report_page(
-    evaluation: Evaluation,
+    evaluation: "Evaluation",
     documents: Sequence[Document],
     tables: Sequence[Table] = (),
     about: Mapping[str, Any] | None = None,
@@ -109,7 +113,7 @@ def _trusted(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _figures(evaluation: Evaluation, documents: Sequence[Document]) -> str:
+def _figures(evaluation: "Evaluation", documents: Sequence[Document]) -> str:
     """The main figures, at the top of the page."""
     low, high = _interval(evaluation.accuracy, evaluation.documents)
     largest = max(sum(row) for row in evaluation.confusion) / evaluation.documents
@@ -128,7 +132,7 @@ def _figures(evaluation: Evaluation, documents: Sequence[Document]) -> str:
     return f'<dl class="figures">{parts}</dl>'
 
 
-def _scores(evaluation: Evaluation) -> str:
+def _scores(evaluation: "Evaluation") -> str:
     labels, confusion = [escape(label) for label in evaluation.labels], np.array(evaluation.confusion)
     head = "".join(f'<th scope="col" class="number"><bdi>{label}</bdi></th>' for label in labels)
     rows = "".join(
@@ -194,7 +198,7 @@ def _statistics(tables: Sequence[Table]) -> str:
     return "".join(parts)
 
 
-def _browser(found: Packed, documents: Sequence[Document], evaluation: Evaluation) -> str:
+def _browser(found: Packed, documents: Sequence[Document], evaluation: "Evaluation") -> str:
     there, shown = evaluation.documents, len(found.entries)
     why = "drawn at random" + (", as many as fit in this file" if shown < len(documents) else "")
     remark = f"<p>{shown:,} of the {there:,} texts, {why}.</p>" if shown < there else ""
@@ -234,6 +238,7 @@ def _about(about: Mapping[str, Any]) -> str:
         "recipe_name": "Recipe", "seed": "Seed", "epoch": "Best epoch",
         "seconds": "Training time, seconds", "fingerprint": "Fingerprint of the training data",
     }  # fmt: skip
+    about = {**about, "epoch": about.get("epoch") or None}  # 0 where a model is not trained by gradients
     rows = [[title, str(about[name])] for name, title in names.items() if about.get(name) is not None]
     rows += [[name, str(value)] for name, value in about.get("facts", {}).items()]
     return html_table("Origin of the model", ["", ""], rows, words=True) if rows else ""

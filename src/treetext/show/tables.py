@@ -1,9 +1,10 @@
 """Results as tables: cells are values, and each format (terminal, HTML, Markdown, JSON) writes them in its own way."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treetext.evaluation import Ablated, Analysis, Interval, LevelAnalysis, TreebankAgreement
+if TYPE_CHECKING:  # what draws trees needs no evaluation
+    from treetext.evaluation import Ablated, Analysis, Interval, LevelAnalysis, TreebankAgreement
 
 
 class Bounds(NamedTuple):
@@ -94,7 +95,7 @@ ABLATION_NOTE = (
 )
 
 
-def analysis_tables(analysis: Analysis) -> list[Table]:
+def analysis_tables(analysis: "Analysis") -> list[Table]:
     """For each level its figures and the agreement between sources of trees; then the ablation, if there is one."""
     tables = []
     for name, level in analysis.levels.items():
@@ -102,7 +103,7 @@ def analysis_tables(analysis: Analysis) -> list[Table]:
     return [*tables, _ablation_table(analysis.ablation)] if analysis.ablation else tables
 
 
-def agreement_tables(agreement: TreebankAgreement, published: Published | None = None) -> list[Table]:
+def agreement_tables(agreement: "TreebankAgreement", published: Published | None = None) -> list[Table]:
     """For each level the agreement with the treebank, then all figures, with the `published` columns beside them."""
     gold = "the parser" if agreement.format == "snli" else "the treebank"
     tables = []
@@ -113,7 +114,7 @@ def agreement_tables(agreement: TreebankAgreement, published: Published | None =
 
 
 def _figures_table(
-    name: str, level: LevelAnalysis, gold: str = SOURCES[GOLD], published: Published | None = None
+    name: str, level: "LevelAnalysis", gold: str = SOURCES[GOLD], published: Published | None = None
 ) -> Table:
     """All figures of the model with their intervals, then the figures of the sources that it is compared with.
 
@@ -137,7 +138,7 @@ def _figures_table(
     return Table(title, header, rows, f"{note} {published.note}" if published and published.note else note)
 
 
-def _sources_table(name: str, level: LevelAnalysis) -> Table:
+def _sources_table(name: str, level: "LevelAnalysis") -> Table:
     """The agreement between the trees of two sources."""
     rows = {
         " – ".join(SOURCES.get(source, source) for source in (each.first, each.second)): each[2:]
@@ -146,7 +147,7 @@ def _sources_table(name: str, level: LevelAnalysis) -> Table:
     return _same_table(f"Trees of {name}: how many are the same", rows)
 
 
-def _gold_table(title: str, level: LevelAnalysis) -> Table:
+def _gold_table(title: str, level: "LevelAnalysis") -> Table:
     """The agreement between the trees of each source and the gold trees."""
     rows = {
         SOURCES.get(source, source): [figures["gold_heads"], figures["gold_arcs"], figures["gold_roots"]]
@@ -156,7 +157,7 @@ def _gold_table(title: str, level: LevelAnalysis) -> Table:
     return _same_table(title, rows)
 
 
-def _same_table(title: str, agreement: Mapping[str, Iterable[Interval]]) -> Table:
+def _same_table(title: str, agreement: "Mapping[str, Iterable[Interval]]") -> Table:
     rows: list[list[Cell]] = [
         [label, *(cell for share in shares for cell in (_value(share), _bounds(share)))]
         for label, shares in agreement.items()
@@ -165,25 +166,25 @@ def _same_table(title: str, agreement: Mapping[str, Iterable[Interval]]) -> Tabl
     return Table(title, columns, rows, SAME_NOTE)
 
 
-def _ablation_table(ablation: Sequence[Ablated]) -> Table:
+def _ablation_table(ablation: "Sequence[Ablated]") -> Table:
     """Accuracy and labels with other marginals."""
     rows: list[list[Cell]] = []
     for each in ablation:
         levels = f", {' and '.join(each.levels)}" if each.levels else ""
-        accuracy = each.accuracy or Interval(None)
+        accuracy = [None, None] if each.accuracy is None else [_value(each.accuracy), _bounds(each.accuracy)]
         changed = [_value(each.changed), _bounds(each.changed)]
-        moved = _value(Interval(each.moved))
-        rows.append([each.marginals + levels, _value(accuracy), _bounds(accuracy), *changed, moved])
+        moved = None if each.moved is None else round(100 * each.moved, 2)
+        rows.append([each.marginals + levels, *accuracy, *changed, moved])
     columns = ["marginals", "accuracy, %", INTERVAL, "other labels, %", INTERVAL, "shuffled, %"]
     return Table("Does the tree matter? Labels with other marginals", columns, rows, ABLATION_NOTE)
 
 
 # Numbers are rounded here, so that all formats and plots agree.
-def _value(figure: Interval, scale: int = 100) -> float | None:
+def _value(figure: "Interval", scale: int = 100) -> float | None:
     return None if figure.value is None else round(scale * figure.value, 2)
 
 
-def _bounds(figure: Interval, scale: int = 100) -> Bounds | None:
+def _bounds(figure: "Interval", scale: int = 100) -> Bounds | None:
     if figure.low is None or figure.high is None:
         return None
     digits = 2 if scale == 1 else 1
