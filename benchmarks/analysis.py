@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from treetext.data import Vocabulary
-from treetext.data.batches import Document, collate
+from treetext.data.batches import DocumentIds, collate
 from treetext.evaluation.figures import judge
 from treetext.evaluation.induced import Gathered
 from treetext.models import Ran, StructuredDocuments, StructuredDocumentsSettings
@@ -79,7 +79,7 @@ def run(documents: int, kind: str, temperature: float) -> dict[str, float]:
     gathered = Gathered(["words", "sentences"], lengths, np.arange(documents))
     for start in range(0, documents, BATCH):
         some = np.arange(start, min(start + BATCH, documents))
-        texts = [Document(random.integers(2, VOCABULARY, lengths[i].sum()), lengths[i]) for i in some]
+        texts = [DocumentIds(random.integers(2, VOCABULARY, lengths[i].sum()), lengths[i]) for i in some]
         batch = collate(texts, np.zeros(len(some)), some)
         with timed("forward"):
             output = model(batch)

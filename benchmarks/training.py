@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from treetext.data import Corpus, Encoded, Example, Tokenizer, Vocabulary, encode, reader
-from treetext.data.batches import Batch, Document, collate
+from treetext.data.batches import Batch, DocumentIds, collate
 from treetext.data.readers.hidden_trees import HiddenTrees, generate
 from treetext.models import StructuredDocuments, StructuredDocumentsSettings
 from treetext.nn import Buckets
@@ -76,12 +76,12 @@ def print_table(title: str, *rows: tuple[object, ...]) -> None:
             print("| --- |" + " ---: |" * (len(row) - 1))
 
 
-def make_document(random: np.random.Generator) -> Document:
+def make_document(random: np.random.Generator) -> DocumentIds:
     """Word ids, as frequent as words are (Zipf), and the lengths of the sentences."""
     sentences = 1 + random.poisson(SENTENCES - 1)
     lengths = np.clip(random.gamma(2.5, WORDS / 2.5, sentences).astype(int), 1, 100)
     ranks = np.exp(random.random(lengths.sum()) * np.log(VOCABULARY - 2))
-    return Document(2 + ranks.astype(np.int64) % (VOCABULARY - 2), lengths)
+    return DocumentIds(2 + ranks.astype(np.int64) % (VOCABULARY - 2), lengths)
 
 
 def make_batch(seed: int) -> Batch:
@@ -245,7 +245,7 @@ def batch_again(b: Batch) -> Batch:
     documents, at = [], 0
     for count in torch.cat(b.counts)[b.document_order].tolist():
         n = lengths[at : at + count]
-        documents.append(Document(np.ones(n.sum(), np.int64), n))
+        documents.append(DocumentIds(np.ones(n.sum(), np.int64), n))
         at += count
     return collate(documents, b.labels, b.rows)
 

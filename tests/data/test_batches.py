@@ -9,7 +9,18 @@ from torch.utils.data import DataLoader
 
 from tests.data.readers.writing import write_rows
 from treetext.data import PAIRS, Corpus, Example, Tokenizer, encode, open_corpus, reader
-from treetext.data.batches import BUCKET, STEP, Batch, Batches, Document, Gold, LengthBatches, Texts, buckets, collate
+from treetext.data.batches import (
+    BUCKET,
+    STEP,
+    Batch,
+    Batches,
+    DocumentIds,
+    Gold,
+    LengthBatches,
+    Texts,
+    buckets,
+    collate,
+)
 from treetext.data.corpus import NO_CLASS
 from treetext.data.document import UNKNOWN
 from treetext.trees import PAD
@@ -89,8 +100,8 @@ def test_a_batch_has_every_sentence_in_its_document(documents, most):
 
 
 def test_the_tensors_of_a_batch():
-    document = Document(np.array([5, 6, 7], np.int32), np.array([1, 2], np.int32))
-    made = collate([document, Document(np.array([8]), np.array([1]))], [-1, 1], [41, 7], waste=0.0)
+    document = DocumentIds(np.array([5, 6, 7], np.int32), np.array([1, 2], np.int32))
+    made = collate([document, DocumentIds(np.array([8]), np.array([1]))], [-1, 1], [41, 7], waste=0.0)
     assert [words.tolist() for words in made.words] == [[[6, 7]], [[5], [8]]]
     assert [lengths.tolist() for lengths in made.lengths] == [[2], [1, 1]]
     assert made.order.tolist() == [1, 0, 2]
@@ -108,7 +119,7 @@ def test_longer_documents_come_first_and_find_their_way_back():
 
 
 def test_a_batch_moves_to_a_device():
-    documents = [Document(np.array([1, 2, 3]), np.array([2, 1]), heads=np.array([-1, 0, -1]))]
+    documents = [DocumentIds(np.array([1, 2, 3]), np.array([2, 1]), heads=np.array([-1, 0, -1]))]
     moved = collate(documents, [0], [0], gold=True).to("meta")
     assert isinstance(moved, Batch)
     assert isinstance(moved.gold, Gold)
@@ -125,20 +136,20 @@ def test_a_batch_moves_to_a_device():
     ],
 )
 def test_a_bad_document_is_refused(document, problem):
-    good, bad = (Document(*(np.array(part, np.int64) for part in parts)) for parts in (([1], [1]), document))
+    good, bad = (DocumentIds(*(np.array(part, np.int64) for part in parts)) for parts in (([1], [1]), document))
     with pytest.raises(ValueError, match=f"^{problem}"):
         collate([good, bad], [0, 0], [0, 1])
 
 
 def test_gold_is_in_the_layout_of_the_batch():
-    known = Document(
+    known = DocumentIds(
         np.array([1, 2, 3, 4]),
         np.array([1, 3]),
         heads=np.array([-1, UNKNOWN, 0, -1]),
         sentence_heads=np.array([1, -1]),
         parses=np.array([0, 0, 0, 1, 0, 1]),
     )
-    plain = Document(np.array([5, 6, 7]), np.array([2, 1]))
+    plain = DocumentIds(np.array([5, 6, 7]), np.array([2, 1]))
     made = collate([plain, known], [0, 1], [0, 1], gold=True, most=2, waste=0.5)
     heads, parses = unpadded(made.gold.words, made.lengths), unpadded(made.gold.parses, twice(made.lengths))
     assert [heads[i] for i in made.order] == [[UNKNOWN] * 2, [UNKNOWN], [-1], [UNKNOWN, 0, -1]]
@@ -279,7 +290,7 @@ def test_little_is_padded():
     documents = []
     for n in counts.tolist():
         lengths = random.gamma(3, 17 / 3, n).round().astype(int).clip(1)
-        documents.append(Document(np.ones(lengths.sum(), int), lengths))
+        documents.append(DocumentIds(np.ones(lengths.sum(), int), lengths))
     sizes = [int(document.lengths.sum()) for document in documents]
     for chosen in LengthBatches(counts, sizes, 32):
         made = collate([documents[i] for i in chosen], [0] * len(chosen), chosen)
@@ -352,7 +363,7 @@ def test_wrong_arguments_of_length_batches_are_refused(arguments, problem):
 
 def numbers(document):
     words = [word for sentence in document for word in sentence]
-    return Document(np.array(words), np.array([len(sentence) for sentence in document]))
+    return DocumentIds(np.array(words), np.array([len(sentence) for sentence in document]))
 
 
 def make(documents, **options):

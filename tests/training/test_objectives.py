@@ -11,7 +11,7 @@ import torch
 from tests.evaluation.brute import all_trees
 from tests.training.small import Tripwire, weights
 from treetext.data import BadInput, open_corpus
-from treetext.data.batches import Document, collate
+from treetext.data.batches import DocumentIds, collate
 from treetext.evaluation.induced import induce
 from treetext.models import Output
 from treetext.nn import LevelOutput
@@ -54,7 +54,7 @@ def level(scale, *lengths, kind=NonProjectiveTrees, single_root=True):
 
 def batch(*labels):
     """One-word documents of some classes."""
-    word = Document(np.array([1]), np.array([1]))
+    word = DocumentIds(np.array([1]), np.array([1]))
     return collate([word] * len(labels), np.array(labels), np.arange(len(labels)))
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from treetext.data.corpus import NO_CLASS, Corpus
 from treetext.data.document import UNKNOWN
+from treetext.data.encoded import Encoded
 from treetext.trees.tree import PAD
 
 
@@ -59,7 +60,7 @@ class Batch(NamedTuple):
         return pinned
 
 
-class Document(NamedTuple):
+class DocumentIds(NamedTuple):
     """A document as arrays of numbers."""
 
     words: Int[np.ndarray, "_"]
@@ -74,24 +75,32 @@ class Document(NamedTuple):
 class Texts:
     """Documents whose words are indices into a lexicon. Models make batches of them.
 
-    `document` is a function that gets an index, and whether to include gold trees. `sentences` and `sizes` have the
+    `source` is an encoded corpus, of which these are `rows`, or a list of documents. `sentences` and `sizes` have the
     number of sentences and words of each document.
     """
 
     def __init__(
         self,
         lexicon: Sequence[str],
-        document: Callable[[int, bool], Document],
+        source: Encoded | list[DocumentIds],
         rows: Int[np.ndarray, "texts"],
         labels: Int[np.ndarray, "texts"],
         sentences: Int[np.ndarray, "texts"],
         sizes: Int[np.ndarray, "texts"],
     ) -> None:
-        self.lexicon, self.document, self.rows, self.labels = lexicon, document, rows, labels
+        self.lexicon, self.source, self.rows, self.labels = lexicon, source, rows, labels
         self.sentences, self.sizes = sentences, sizes
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def document(self, text: int, gold: bool = False) -> DocumentIds:
+        """A document; `gold` includes what is known of its trees."""
+        if isinstance(self.source, list):
+            return self.source[text]
+        row, corpus = int(self.rows[text]), self.source
+        known = (corpus.heads(row), corpus.sentence_heads(row), corpus.parses(row)) if gold else ()
+        return DocumentIds(corpus.words(row), corpus.lengths(row), *known)
 
     @classmethod
     def from_corpus(
@@ -101,30 +110,22 @@ class Texts:
         encoded = corpus.encoded
         some = np.arange(len(encoded)) if rows is None else rows
         labels = corpus.targets(classes) if classes else np.full(len(encoded), NO_CLASS)
-
-        def document(text: int, gold: bool) -> Document:
-            row = int(some[text])
-            words, lengths = encoded.words(row), encoded.lengths(row)
-            if not gold:
-                return Document(words, lengths)
-            return Document(words, lengths, encoded.heads(row), encoded.sentence_heads(row), encoded.parses(row))
-
-        return cls(encoded.lexicon, document, some, labels[some], encoded.sentence_counts[some], encoded.sizes[some])
+        return cls(encoded.lexicon, encoded, some, labels[some], encoded.sentence_counts[some], encoded.sizes[some])
 
     @classmethod
     def from_words(cls, documents: Sequence[list[list[str]]]) -> "Texts":
         """Documents given as sentences of words."""
         index: dict[str, int] = {}
-        words = [
-            np.array([index.setdefault(word, len(index)) for word in chain.from_iterable(sentences)], dtype=np.int64)
+        numbered = [
+            DocumentIds(
+                np.array([index.setdefault(word, len(index)) for word in chain.from_iterable(sentences)], np.int64),
+                np.array(list(map(len, sentences)), np.int64),
+            )
             for sentences in documents
         ]
-        lengths = [np.array(list(map(len, sentences)), dtype=np.int64) for sentences in documents]
-        counts = np.array(list(map(len, documents)), dtype=np.int64)
-        sizes = np.array(list(map(len, words)), dtype=np.int64)
-        rows = np.arange(len(documents))
-        unlabelled = np.full(len(documents), NO_CLASS)
-        return cls(list(index), lambda text, _: Document(words[text], lengths[text]), rows, unlabelled, counts, sizes)
+        counts = np.array([len(document.lengths) for document in numbered], np.int64)
+        sizes = np.array([len(document.words) for document in numbered], np.int64)
+        return cls(list(index), numbered, np.arange(len(numbered)), np.full(len(numbered), NO_CLASS), counts, sizes)
 
 
 class Batches:
@@ -188,7 +189,7 @@ class LengthBatches:
 
 
 def collate(
-    documents: Sequence[Document],
+    documents: Sequence[DocumentIds],
     labels: ArrayLike,
     rows: ArrayLike,
     *,
@@ -223,7 +224,7 @@ def collate(
 
 
 def _gold(
-    documents: Sequence[Document], lengths: np.ndarray, counts: np.ndarray, cut: list[Any], groups: list[Any]
+    documents: Sequence[DocumentIds], lengths: np.ndarray, counts: np.ndarray, cut: list[Any], groups: list[Any]
 ) -> Gold:
     """The gold trees; documents without them have `UNKNOWN` everywhere."""
 
