@@ -86,7 +86,7 @@ def run_tables(
     studies = {name: study_of(name) for name in (TABLES if "all" in tables else tables)}
     runs = [(run, places(study)) for name, study in studies.items() for run in study.runs(name, only, seeds)]
     if not runs and any(study.runs(name) for name, study in studies.items()):
-        refuse(f"--only {only}: no run of {', '.join(studies)} starts so; --list without --only names all")
+        refuse(f"--only {only}: no such run of {', '.join(studies)}; --list without --only lists all runs")
     if dry:
         for run, place in runs:
             result = result_of(run, place)

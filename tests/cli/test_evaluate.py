@@ -71,7 +71,7 @@ def test_refusals(model, pair_model, pair_file, tmp_path):
     )
     (tmp_path / "test.csv").write_text(pair_file.read_text())
     message = refusal("evaluate", pair_model, "--data", tmp_path, "--split", "dev")
-    assert message == f"{tmp_path}: no dev data; expected one of the splits that there are: test"
+    assert message == f"{tmp_path}: no dev data; expected one of these splits: test"
     path = tmp_path / "odd.csv"
     path.write_text("premise,hypothesis,label\na,b,same\na,b,odd\n")
     message = refusal("evaluate", pair_model, "--data", path)

@@ -40,7 +40,7 @@ def test_predictions_are_those_of_the_model_in_the_order_of_the_texts(model):
 
 def test_texts_without_words_are_counted(model):
     done = invoke("predict", model, stdin="some text\n\n   \n")
-    assert done.stderr == "2 of 3 texts without words: labelled as most texts in training, p1\n"
+    assert done.stderr == "2 of 3 texts without words: labelled with the most frequent class in training, p1\n"
     assert (
         objects(done.stdout)[1]["probabilities"] == objects(done.stdout)[2]["probabilities"] == {"p1": 0.5, "p2": 0.5}
     )

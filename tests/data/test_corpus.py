@@ -153,7 +153,7 @@ def test_a_split_that_is_not_there(tmp_path):
     corpus = open_corpus(reader("csv", path=write_rows(tmp_path / "teas.csv", [("tea", "x")]), split=(1, 0, 0)))
     corpus.check_split("train")
     for split in ("test", "nonsense"):
-        expected = f"teas.csv: no {split} data; expected one of the splits that there are: train$"
+        expected = f"teas.csv: no {split} data; expected one of these splits: train$"
         with pytest.raises(BadInput, match=expected):
             corpus.check_split(split)
 

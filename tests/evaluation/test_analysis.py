@@ -179,7 +179,7 @@ def test_refusals(hidden_trees, confident, plain):
     words_alone = make_model(hidden_trees, sentences__attention="none")
     with pytest.raises(BadInput, match="words: no trees of sentences; expected trees as those of the model"):
         analyse(confident, hidden_trees, others={"words": words_alone})
-    with pytest.raises(BadInput, match="hidden-trees: no all data; expected one of the splits that there are: train"):
+    with pytest.raises(BadInput, match="hidden-trees: no all data; expected one of these splits: train"):
         analyse(confident, hidden_trees, "all")
     pairs = pairs_model(hidden_trees)
     with pytest.raises(BadInput, match=r"^model: a model of pairs, but hidden-trees has documents; expected a model"):

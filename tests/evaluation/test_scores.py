@@ -64,7 +64,7 @@ def test_progress_is_told_of_every_text(data):
 
 def test_refusals(data, hidden_trees):
     model = fitted("majority", open_corpus(data))
-    with pytest.raises(BadInput, match="no trial data; expected one of the splits that there are: train, dev, test"):
+    with pytest.raises(BadInput, match="no trial data; expected one of these splits: train, dev, test"):
         evaluate(model, data, "trial")
     with pytest.raises(BadInput, match=r"label 'good' is not among those of the training data; expected one of "):
         evaluate(make_model(hidden_trees), data)

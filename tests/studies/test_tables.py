@@ -229,7 +229,7 @@ def test_the_command_knows_all_tables():
     [
         (("tables",), "tables: no such table; expected one of documents, snli, statistics"),
         (("snli", "--data", "nowhere"), "nowhere/snli: no such file or directory; expected it in the directory"),
-        (("documents", "--only", "snli/"), "--only snli/: no run of documents starts so; --list without --only"),
+        (("documents", "--only", "snli/"), "--only snli/: no such run of documents; --list without --only"),
     ],
 )
 def test_refusals(tmp_path, arguments, complaint):

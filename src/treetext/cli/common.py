@@ -162,7 +162,7 @@ def load_data(
     for setting in settings or []:
         if not setting.startswith("data."):
             raise BadInput(
-                f"--set {setting}: a trained model cannot change; expected a setting of the data, as data.label=stars"
+                f"--set {setting}: a trained model cannot change; expected a setting of data, such as data.label=stars"
             )
     base = model_recipe(model)
     if data is None and base is None:

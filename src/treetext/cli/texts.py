@@ -180,7 +180,7 @@ def _stream(
         raise BadInput(f"{_name(file)}: empty; expected at least one text")
     if empty:
         label = model.labels[max(range(len(model.prior)), key=model.prior.__getitem__)]
-        note(f"{empty:,} of {done:,} texts without words: labelled as most texts in training, {label}")
+        note(f"{empty:,} of {done:,} texts without words: labelled with the most frequent class in training, {label}")
 
 
 def _texts(

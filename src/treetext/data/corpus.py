@@ -89,7 +89,7 @@ class Corpus:
         """Raise `BadInput` for a split that has no rows."""
         if not len(self.rows.get(split, ())):
             there = ", ".join(name for name, rows in self.rows.items() if len(rows)) or "none"
-            raise BadInput(f"{self.name}: no {split} data; expected one of the splits that there are: {there}")
+            raise BadInput(f"{self.name}: no {split} data; expected one of these splits: {there}")
 
     def check_labels(self, classes: list[str], splits: tuple[str, ...] = ("dev", "test")) -> None:
         """Raise `BadInput` for a label in these splits that is not among the classes, and for a missing label."""

@@ -104,16 +104,16 @@ def test_head_children(label, children, head):
         ("", "0 parses; expected one, as in (ROOT (S …))"),
         ("(NN a) (NN b)", "2 parses"),
         ("(S (NN a)", "1 of the brackets never close; expected a ) for each ("),
-        ("(S (NN a)))", "character 11: a bracket closes that never opened; expected a ) for each ("),
+        ("(S (NN a)))", "character 11: unmatched closing bracket; expected a ) for each ("),
         (
             "(S ())",
             "character 5: brackets with neither a word nor constituents in them; expected (TAG word) or (LABEL …)",
         ),
         ("(S (NN))", "character 7: brackets with neither"),
         ("word", "character 1: 'word' outside all brackets"),
-        ("(S (NN a b))", "character 10: 'b' beside what is there already"),
-        ("(S (NN a) b)", "character 11: 'b' beside what is there already"),
-        ("(NN a (NN b))", "character 7: brackets open beside a word"),
+        ("(S (NN a b))", "character 10: 'b' after a word or a constituent"),
+        ("(S (NN a) b)", "character 11: 'b' after a word or a constituent"),
+        ("(NN a (NN b))", "character 7: a bracket opens after a word"),
     ],
 )
 def test_broken_brackets(parse, message):

@@ -276,8 +276,8 @@ def test_a_row_without_a_label_is_named(tmp_path):
         ("convote", "expected training_set, development_set and test_set with files like BILL_SPEAKER_PAGE_PMV.txt"),
         ("aclimdb", "expected train/pos, train/neg, test/pos and test/neg with files like ID_RATING.txt"),
         ("csfd", "expected 0.txt to 5.txt, or positive.txt, negative.txt and neutral.txt"),
-        ("snli", r"no such files in it; expected \*.jsonl or \*.jsonl.gz, one or more a split"),
-        ("ss", r"no such files in it; expected \*.ss or \*.ss.gz, one or more a split"),
+        ("snli", r"no such files in it; expected \*.jsonl or \*.jsonl.gz, one or more per split"),
+        ("ss", r"no such files in it; expected \*.ss or \*.ss.gz, one or more per split"),
     ],
 )
 def test_a_place_without_the_expected_files(tmp_path, kind, expected):

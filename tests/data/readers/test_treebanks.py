@@ -54,9 +54,7 @@ def test_a_split_of_a_directory(tmp_path):
     assert trees(read_treebank(tmp_path)) == [[[1, -1, 1]]]
     assert trees(read_treebank(tmp_path, split="dev")) == [[[1, -1]]]
     (tmp_path / "own-dev.conllu").unlink()
-    assert refused(tmp_path, split="dev").endswith(
-        "no dev files; expected one of the splits that there are: test, train"
-    )
+    assert refused(tmp_path, split="dev").endswith("no dev files; expected one of these splits: test, train")
 
 
 def test_all_files_of_a_directory_without_splits(tmp_path):
@@ -75,7 +73,7 @@ def test_all_files_of_a_directory_without_splits(tmp_path):
         (sentence("a b", [2, 1]), ", line 5, sentence 2: no root; expected one word with head 0"),
         (
             sentence("a b c d e", [0, 1, 5, 3, 4], ["sent_id = odd"]),
-            ", line 8, sentence odd: the heads of words 3, 4, 5 go round in a circle; expected a tree",
+            ", line 8, sentence odd: the heads of words 3, 4, 5 form a cycle; expected a tree",
         ),
         (sentence("a b", ["_", 0]), ", line 5, sentence 2: HEAD is '_'; expected a whole number"),
         (sentence("a b", ["-1", 0]), "HEAD is '-1'; expected a whole number"),
@@ -194,7 +192,7 @@ def test_documents_whose_text_is_not_published(tmp_path):
         ),
         (units((0, 1), (1, 2), (0, 3)), "line 3, the discourse tree: units 1 and 3 are both roots"),
         (units((0, 1), (1, 2), (1, 4)), "line 3, the discourse tree: sid is 4; expected 1 to 3, a sentence of dep"),
-        (units((0, 1), (1, 3), (1, 3)), "GUM_a.rsd: no unit is of sentence 2; expected one or more of each"),
+        (units((0, 1), (1, 3), (1, 3)), "GUM_a.rsd: sentence 2 has no unit; expected one or more for each"),
         (units(("x", 1)), "line 1: head is 'x'; expected a whole number"),
         (unit(2, 0, 1), "line 1: unit '2'; expected 1, the next one"),
         (unit(1, 0, 1).replace("sid=", "id="), "line 1: no sid= in column 6"),

@@ -62,7 +62,7 @@ def annotated_tree(heads: Sequence[int], place: Place) -> Tree:
         raise BadInput(f"{place.at(roots[1] if roots else 1)}: {problem}; expected one {noun} with head 0")
     if cycle := _cycle(heads):
         listed = ", ".join(map(str, cycle[:10])) + ", …" * (len(cycle) > 10)
-        raise BadInput(f"{place.at(cycle[0])}: the heads of {noun}s {listed} go round in a circle; expected a tree")
+        raise BadInput(f"{place.at(cycle[0])}: the heads of {noun}s {listed} form a cycle; expected a tree")
     return Tree(tuple(head - 1 if head else ROOT for head in heads))
 
 

@@ -70,7 +70,7 @@ class Units:
             if not 1 <= sentence <= count:
                 raise BadInput(f"{self.place.at(unit)}: sid is {sentence}; expected 1 to {count}, a sentence of dep")
         if missing := set(range(1, count + 1)) - set(self.sentences):
-            raise BadInput(f"{self.place.file}: no unit is of sentence {min(missing)}; expected one or more of each")
+            raise BadInput(f"{self.place.file}: sentence {min(missing)} has no unit; expected one or more for each")
         return joined(self.tree, [sentence - 1 for sentence in self.sentences])
 
 

@@ -50,7 +50,7 @@ def split_files(path: str, ending: str, notes: list[str]) -> list[tuple[str, Pat
         files = [file for file in sorted(place.iterdir()) if file.is_file() and not file.name.startswith(".")]
     files = [file for file in files if file.name.removesuffix(".gz").endswith(ending)]
     if not files:
-        raise BadInput(f"{place}: no such files in it; expected *{ending} or *{ending}.gz, one or more a split")
+        raise BadInput(f"{place}: no such files in it; expected *{ending} or *{ending}.gz, one or more per split")
     for file in files:
         if file.with_name(f"{file.name}.gz") in files:
             raise BadInput(f"{place}: both {file.name} and {file.name}.gz; expected one of the two")

@@ -84,11 +84,11 @@ def dependencies(parse: str) -> Dependencies:
         token, here = match.group(), f"character {match.start() + 1}"
         if token == "(":
             if open_[-1].word is not None:
-                raise ValueError(f"{here}: brackets open beside a word; expected a word or constituents, not both")
+                raise ValueError(f"{here}: a bracket opens after a word; expected a word or constituents, not both")
             open_.append(_Constituent())
         elif token == ")":
             if len(open_) == 1:
-                raise ValueError(f"{here}: a bracket closes that never opened; expected a ) for each (")
+                raise ValueError(f"{here}: unmatched closing bracket; expected a ) for each (")
             done = open_.pop()
             if done.word is None and not done.children:
                 raise ValueError(
@@ -105,7 +105,7 @@ def dependencies(parse: str) -> Dependencies:
             tags.append(open_[-1].label)
             heads.append(ROOT)
         else:
-            raise ValueError(f"{here}: {token!r} beside what is there already; expected one word a tag")
+            raise ValueError(f"{here}: {token!r} after a word or a constituent; expected one word per tag")
     if len(open_) > 1:
         raise ValueError(f"{len(open_) - 1} of the brackets never close; expected a ) for each (")
     if len(open_[0].children) != 1:

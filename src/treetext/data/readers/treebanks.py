@@ -89,7 +89,7 @@ class SplitTreebank(TreebankReader):
         wanted = [file for part, file in files if part in (split, "all")]
         if not wanted:
             there = ", ".join(dict.fromkeys(part for part, _ in files))
-            raise BadInput(f"{place}: no {split} files; expected one of the splits that there are: {there}")
+            raise BadInput(f"{place}: no {split} files; expected one of these splits: {there}")
         documents = [document for file in wanted for document in self.read_file(file, notes)]
         return Treebank(", ".join(file.name.removesuffix(".gz") for file in wanted), self.format, documents, notes)
 
