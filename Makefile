@@ -72,7 +72,7 @@ clean:  ## remove .venv, caches and results
 	@touch $@
 
 # Numba keeps a compiled function until its own file changes, even when a function that it calls has changed.
-.venv/kernels: .venv/dev $(wildcard src/treetext/trees/kernels/*.py)
+.venv/kernels: .venv/dev $(wildcard src/treetext/trees/kernels/*.py) src/treetext/trees/tree.py
 	@find src -name '*.nb[ci]' -delete
 	@touch $@
 
