@@ -64,7 +64,7 @@ def test_model_without_a_recipe(model, tmp_path):
 
 
 def test_refusals(model, pair_model, pair_file, tmp_path):
-    assert "expected a setting of the data" in refusal("evaluate", model, "--set", "model.hidden=3")
+    assert "expected a setting of data, such as" in refusal("evaluate", model, "--set", "model.hidden=3")
     assert "data.txt: unknown; did you mean text?" in refusal("evaluate", pair_model, "--set", "data.txt=a")
     assert refusal("evaluate", model, "--data", pair_file) == (
         f"{pair_file}: hidden-trees/both generates its texts; expected no --data, or also --set data.format=csv"

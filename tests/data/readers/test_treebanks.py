@@ -92,7 +92,7 @@ def test_broken_heads(tmp_path, text, message):
 
 def test_cycle_below_a_good_part(tmp_path):
     path = write(tmp_path / "own.conllu", sentence("a b c d", [2, 3, 2, 0]))
-    assert "line 2, sentence 1: the heads of words 2, 3 go round" in refused(path)
+    assert "line 2, sentence 1: the heads of words 2, 3 form a cycle" in refused(path)
 
 
 def test_other_bad_files(tmp_path):
@@ -185,7 +185,7 @@ def test_documents_whose_text_is_not_published(tmp_path):
 @pytest.mark.parametrize(
     ("discourse", "message"),
     [
-        (units((2, 1), (1, 2), (0, 3)), "GUM_a.rsd, line 1, the discourse tree: the heads of units 1, 2 go round"),
+        (units((2, 1), (1, 2), (0, 3)), "GUM_a.rsd, line 1, the discourse tree: the heads of units 1, 2 form a cycle"),
         (
             units((0, 1), (9, 2), (1, 3)),
             "line 2, the discourse tree: the head of unit 2 is 9; expected a unit from 1 to 3",
