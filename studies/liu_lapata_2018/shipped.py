@@ -103,9 +103,9 @@ def _about(model: WordModel, name: str, run: Run, words: int, dev: float) -> dic
     """The origin of the model, without the directories of this machine."""
     about = copy.deepcopy(model.about)
     about["data"] = Path(about["data"]).name
-    for name, section in about["recipe"].items():
+    for key, section in about["recipe"].items():
         if isinstance(section, dict):
-            about["recipe"][name] = _without_folders(section)
+            about["recipe"][key] = _without_folders(section)
     about["command"] = GRID.command(run)
     known = {"name": name, "run": run.name, "dev": dev, "words": words, "of": len(model.vocabulary)}
     return {**about, "shipped": {**known, "precision": "float16"}}
