@@ -25,27 +25,13 @@ def exp(x: Any) -> Any:
         x = k log 2 + r,    exp(x) = 2ᵏ exp(r),    exp(r) ≈ Σ_{q ≤ 13} r^q / q!
 
     with an integer k and |r| ≤ log(2) / 2. Subtracting k log 2 in two parts keeps all digits of r (Cody and Waite
-    1980). Horner's rule evaluates the Taylor series.
+    1980).
     """
     y = if_at_least(x, LOWEST, LOWEST)
     shifted = y * _like(x, LOG2_E) + _like(x, SHIFT)
     k = shifted - _like(x, SHIFT)  # x / log 2, rounded to an integer
     r = y - k * _like(x, LOG_2_HIGH) - k * _like(x, LOG_2_LOW)
-    p = _like(x, 1.0 / 6227020800.0)
-    p = p * r + _like(x, 1.0 / 479001600.0)
-    p = p * r + _like(x, 1.0 / 39916800.0)
-    p = p * r + _like(x, 1.0 / 3628800.0)
-    p = p * r + _like(x, 1.0 / 362880.0)
-    p = p * r + _like(x, 1.0 / 40320.0)
-    p = p * r + _like(x, 1.0 / 5040.0)
-    p = p * r + _like(x, 1.0 / 720.0)
-    p = p * r + _like(x, 1.0 / 120.0)
-    p = p * r + _like(x, 1.0 / 24.0)
-    p = p * r + _like(x, 1.0 / 6.0)
-    p = p * r + _like(x, 0.5)
-    p = p * r + _like(x, 1.0)
-    p = p * r + _like(x, 1.0)
-    return p * _two_to_the(shifted)
+    return _series(r) * _two_to_the(shifted)
 
 
 def _like(x: Any, constant: float) -> Any:
@@ -66,3 +52,42 @@ def _power_of_two(shifted: Any) -> Any:
     if is_lanes(shifted):
         return lambda shifted: shift_into_exponent(shifted)
     return lambda shifted: np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
+
+
+def _series(r: Any) -> Any:
+    """Σ_{q ≤ 13} r^q / q!, the Taylor series of exp."""
+
+
+@overload(_series)
+def _taylor(r: Any) -> Any:
+    def lanes(r: Any) -> Any:
+        """Horner's rule: eight series run side by side anyway."""
+        p = splat(1.0 / 6227020800.0)
+        p = p * r + splat(1.0 / 479001600.0)
+        p = p * r + splat(1.0 / 39916800.0)
+        p = p * r + splat(1.0 / 3628800.0)
+        p = p * r + splat(1.0 / 362880.0)
+        p = p * r + splat(1.0 / 40320.0)
+        p = p * r + splat(1.0 / 5040.0)
+        p = p * r + splat(1.0 / 720.0)
+        p = p * r + splat(1.0 / 120.0)
+        p = p * r + splat(1.0 / 24.0)
+        p = p * r + splat(1.0 / 6.0)
+        p = p * r + splat(0.5)
+        p = p * r + splat(1.0)
+        return p * r + splat(1.0)
+
+    def floats(r: float) -> float:
+        """cosh r + sinh r: two series of half as many terms, which run side by side."""
+        s = r * r
+        even = 1 / 479001600
+        odd = 1 / 6227020800
+        even, odd = even * s + 1 / 3628800, odd * s + 1 / 39916800
+        even, odd = even * s + 1 / 40320, odd * s + 1 / 362880
+        even, odd = even * s + 1 / 720, odd * s + 1 / 5040
+        even, odd = even * s + 1 / 24, odd * s + 1 / 120
+        even, odd = even * s + 1 / 2, odd * s + 1 / 6
+        even, odd = even * s + 1, odd * s + 1
+        return even + r * odd
+
+    return lanes if is_lanes(r) else floats
