@@ -154,7 +154,7 @@ def _cell(name: str, file: _File, path: Path) -> Cell:
         settings = deepcopy(file.layers[layer])
         about.append(settings.pop("about", ""))
         _merge(values, settings)
-    first, *rest = filter(None, about)
+    first, *rest = filter(None, [*about, "" if any(about) else name])
     said = f"{first}: {'; '.join(rest)}" if rest else first
     return Cell(name, file.sources[source], {"name": name, "about": said, **values}, cell.seeds, cell.published)
 

@@ -48,7 +48,7 @@ def do(run: Run, places: Places, say: Say, again: bool = False) -> dict[str, Any
     model = None if again else _finished(out, recipe)
     if model is None:
         say(f"{run.name}: training")
-        resume = _unfinished(out, recipe)
+        resume = not again and _unfinished(out, recipe)
         model = train(recipe, out, resume=resume, replace=not resume, say=say)
     about = model.about
     result = {

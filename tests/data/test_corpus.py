@@ -11,8 +11,9 @@ import pytest
 
 import treetext
 from tests.data.readers.writing import write_rows
-from treetext.data import DOCUMENTS, PAIRS, BadInput, open_corpus, reader
+from treetext.data import DOCUMENTS, PAIRS, BadInput, Corpus, Example, Tokenizer, encode, open_corpus, reader
 from treetext.data.corpus import NO_CLASS, cache
+from treetext.data.document import UNKNOWN
 
 
 @pytest.fixture(autouse=True)
@@ -198,3 +199,12 @@ def test_the_cache_is_where_the_environment_says(cached, monkeypatch, tmp_path):
     monkeypatch.delenv("TREETEXT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     assert cache().name == "treetext"
+
+
+def test_gold_heads_that_are_known_in_part_are_not_gold(tmp_path):
+    examples = [("test", Example([["a", "b"]], "x", heads=[[-1, head]], sentence_heads=[-1])) for head in (0, UNKNOWN)]
+    encoded = encode(iter(examples), Tokenizer(), tmp_path / "corpus.arrow")
+    corpus = Corpus(reader("hidden-trees"), encoded, {"test": np.arange(2)}, "", [])
+    assert corpus.gold_heads("words", np.array([0])).tolist() == [-1, 0]
+    assert corpus.gold_heads("words", np.array([0, 1])) is None
+    assert corpus.gold_heads("sentences", np.array([0, 1])).tolist() == [-1, -1]

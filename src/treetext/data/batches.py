@@ -169,7 +169,7 @@ class LengthBatches:
         self.batch_size, self.shuffle, self.seed, self.epoch = batch_size, shuffle, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch of the next batches. Lightning calls this."""
+        """Set the epoch of the next batches."""
         self.epoch = epoch
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int
 from platformdirs import user_cache_path
 
-from treetext.data.document import BadInput, Progress
+from treetext.data.document import UNKNOWN, BadInput, Progress
 from treetext.data.encoded import Encoded, encode
 from treetext.data.readers.base import Reader
 from treetext.data.splits import split_rows
@@ -78,10 +78,10 @@ class Corpus:
         return whole
 
     def gold_heads(self, level: str, rows: Int[np.ndarray, "_"]) -> Int[np.ndarray, "_"] | None:
-        """The gold heads of some rows at a level (words or sentences), concatenated. None if a row has none."""
+        """The gold heads of some rows at a level (words or sentences), concatenated. None if a head is not known."""
         known = self.encoded.heads if level == "words" else self.encoded.sentence_heads
         heads = [known(row) for row in rows.tolist()]
-        if any(each is None for each in heads):
+        if any(each is None or (each == UNKNOWN).any() for each in heads):
             return None
         return np.concatenate([np.zeros(0, np.int32), *heads])
 

@@ -143,9 +143,9 @@ class Model(nn.Module):
         """The words of the model's vocabulary, if it has one."""
         return ()
 
-    def batches(self, texts: Texts) -> Batches:
-        """The function that collates texts into batches for `forward`."""
-        return Batches(texts, self.word_ids(texts.lexicon), self.uses_gold)
+    def batches(self, texts: Texts, gold: bool = False) -> Batches:
+        """The function that collates texts into batches for `forward`; `gold` includes gold trees in any case."""
+        return Batches(texts, self.word_ids(texts.lexicon), gold or self.uses_gold)
 
     def parts(self) -> dict[str, Any]:
         """The constructor's arguments for a model like this one, except settings, labels, tokenizer and prior."""

@@ -1,7 +1,7 @@
 """The document classifier of Liu and Lapata (2018): a level of words, then a level of sentences."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
@@ -22,13 +22,7 @@ class StructuredDocumentsSettings(StructuredSettings):
     kind: Literal["structured-documents"] = "structured-documents"
     sentences: LevelSettings = LevelSettings()
     layers: int = Field(2, ge=0, le=10, description="hidden layers of the classifier; 0 for one linear map")
-    embedding: Size = Field(200, description="size of word vectors")
-    semantic: Size = Field(75, description="size of semantic vectors, per direction")
-    structure: Annotated[int, Field(ge=0, le=100_000)] = Field(
-        25, description="size of structure vectors, per direction"
-    )
     hidden: Size = Field(150, description="size of the hidden layers of the classifier")
-    dropout: float = Field(0.3, ge=0, lt=1)
 
     @model_validator(mode="after")
     def _check_sentences(self) -> Self:

@@ -15,7 +15,7 @@ class Dropout(nn.Dropout):
         """In training, set random elements to 0 and scale up the others; otherwise return `x`."""
         if not self.training or self.p == 0 or x.device.type != "cpu" or torch.compiler.is_compiling():
             return super().forward(x)
-        dropped = round(self.p * 2**16)
+        dropped = min(round(self.p * 2**16), 2**16 - 1)
         numbers = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         bits = numbers.view(torch.int16)[: x.numel()].view(x.shape)
         return x * ((bits >= dropped - 2**15).to(x.dtype) * (2**16 / (2**16 - dropped)))

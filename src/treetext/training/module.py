@@ -103,7 +103,9 @@ class Loaders(pl.LightningDataModule):
     @cached_property
     def collate(self) -> Batches:
         """Made where it is used: with several devices, a process for each gets a copy of all that is there before."""
-        return self.model.batches(Texts.from_corpus(self.corpus, classes=self.model.labels))
+        weights = self.recipe.training.objectives
+        gold = any(OBJECTIVES[name].needs_gold for name, weight in weights.items() if weight)
+        return self.model.batches(Texts.from_corpus(self.corpus, classes=self.model.labels), gold)
 
     def train_dataloader(self) -> "DataLoader[Any]":
         """The training texts, in another order in each epoch."""

@@ -17,6 +17,8 @@ class Objective(NamedTuple):
 
     value: Callable[[Batch, Output, float], Float[Tensor, ""]]
     needs_trees: bool = False
+    needs_gold: bool = False
+    """Whether it reads the gold trees of a batch."""
 
 
 def cross_entropy(batch: Batch, output: Output, progress: float) -> Float[Tensor, ""]:  # noqa: ARG001

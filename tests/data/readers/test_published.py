@@ -351,3 +351,8 @@ def test_linked_directories_are_read(tmp_path):
 def test_a_directory_that_holds_the_archive(tmp_path):
     write_corpus(tmp_path / "imdb", REVIEWS, archived=True)
     assert len(examples(format="aclimdb", path=str(tmp_path))) == 4
+
+
+def test_other_files_of_a_model_of_parses_have_sentences_not_parses(tmp_path):
+    """`treetext predict` reads the columns of a table: brackets would count as words."""
+    assert reader("snli-parses", path=str(tmp_path)).columns == reader("snli", path=str(tmp_path)).columns

@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from treetext.data.document import BadInput
 from treetext.data.readers.base import Reader
 from treetext.data.readers.tables import TableReader
@@ -41,7 +43,10 @@ def find_reader(format: object) -> type[Reader]:  # noqa: A002
 
 def reader(format: str, **settings: Any) -> Reader:  # noqa: A002
     """A corpus of some format, as in ``reader("csv", path="reviews.csv", label="stars")``."""
-    return find_reader(format)(format=format, **settings)
+    try:
+        return find_reader(format)(format=format, **settings)
+    except ValidationError as error:
+        raise BadInput(f"{format}: {_problem(error, format)}") from None
 
 
 def file_format(path: str | Path) -> str | None:
@@ -61,3 +66,14 @@ def formats_with(option: str) -> list[str]:
 def _order(cls: type[Reader]) -> tuple[bool, str]:
     """Sort key: formats of tables first."""
     return not issubclass(cls, TableReader), str(cls.model_fields["format"].default)
+
+
+def _problem(error: ValidationError, format: str) -> str:  # noqa: A002
+    first = error.errors()[0]
+    message, where = first["msg"].removeprefix("Value error, "), ".".join(map(str, first["loc"]))
+    if first["type"] == "value_error":
+        return message
+    if first["type"] == "extra_forbidden":
+        formats = ", ".join(formats_with(where))
+        return f"{where}: does not go with {format}; expected it only for {formats}" if formats else f"{where}: unknown"
+    return f"{where}: {message}; got {first['input']!r:.60}"

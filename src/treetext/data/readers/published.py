@@ -138,7 +138,7 @@ class Snli(FileReader):
 
     about: ClassVar[str] = "the directory of snli_1.0_train.jsonl, _dev and _test; or one such file"
     ending: ClassVar[str] = ".jsonl"
-    format: Literal["snli", "snli-parses"] = "snli"
+    format: Literal["snli"] = "snli"
 
     @property
     def task(self) -> Task:
@@ -159,16 +159,12 @@ class SnliParses(Snli):
     """The same pairs, with the words and transitions of their binary parses."""
 
     about: ClassVar[str] = "the same files as snli: words and binary parses from sentence1_binary_parse and sentence2_…"
-    format: Literal["snli-parses"] = "snli-parses"
-
-    @property
-    def columns(self) -> tuple[str, str]:
-        """The columns of the parses."""
-        return ("sentence1_binary_parse", "sentence2_binary_parse")
+    format: Literal["snli-parses"] = "snli-parses"  # type: ignore[assignment]
 
     def read_file(self, file: Path, labels: bool, notes: list[str]) -> Iterator[Example]:
         """The pairs of a file, with their parses."""
-        return map(_parsed, super().read_file(file, labels, notes))
+        names = ("sentence1_binary_parse", "sentence2_binary_parse")
+        return map(_parsed, read_snli(file, Columns(*names, "gold_label" if labels else None), notes))
 
 
 class Tang(FileReader):

@@ -61,7 +61,7 @@ class Csv(TableReader):
     )
     ending: ClassVar[str] = ".csv"
     separator: ClassVar[str] = ","
-    format: Literal["csv", "tsv"] = "csv"
+    format: Literal["csv"] = "csv"
     delimiter: str | None = Field(None, pattern=r'^[^"\r\n]$', description="between columns (default: by the format)")
     quoting: bool = Field(True, description="whether a CSV or TSV file has fields in double quotes")
 
@@ -76,7 +76,7 @@ class Tsv(Csv):
     about: ClassVar[str] = "the same, with tabs between the columns"
     ending: ClassVar[str] = ".tsv"
     separator: ClassVar[str] = "\t"
-    format: Literal["tsv"] = "tsv"
+    format: Literal["tsv"] = "tsv"  # type: ignore[assignment]
 
 
 class JsonLines(TableReader):
