@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ from studies.catalogue import STUDIES, find_run
 from studies.grid import load_grid
 from studies.known_trees.study import STUDY as KNOWN_TREES
 from studies.liu_lapata_2018.grid import GRID
+from studies.page import page
+from studies.runs import Places
 from tests.cli.running import OWN_SETTINGS
 from tests.cli.running import invoke as treetext
 from tests.studies.running import invoke, refusal
@@ -241,3 +244,13 @@ def test_make_reproduce_without_a_table():
     first, *rest = done.stderr.splitlines()
     assert first.startswith("treetext: tables: no such table; expected one of documents, snli, ")
     assert all(line.startswith("make: ") for line in rest)
+
+
+def test_the_demo_finds_a_cell():
+    assert runpy.run_path(str(ROOT / "examples" / "demo.py"))["cell_values"]("debates/ours-both")["data"]
+
+
+def test_the_page_shows_the_results():
+    kept = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    made = page([(study, Places(Path("data"), study.results, Path("models"))) for study in STUDIES])
+    assert kept == made, "docs/results.md is out of date: run make reproduce"
