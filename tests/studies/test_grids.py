@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import runpy
 import shlex
 import shutil
@@ -54,7 +55,8 @@ def test_every_cell_is_a_recipe(name):
     assert recipe.name == name
     assert recipe.about
     assert untrained(recipe).size > 0
-    assert CELLS[name].published == PUBLISHED.get(name.removesuffix("-125").removesuffix("-175"))
+    if recipe.model.kind.startswith("structured"):  # the paper's own rows; other systems are in files of their own
+        assert CELLS[name].published == PUBLISHED.get(name.removesuffix("-125").removesuffix("-175"))
 
 
 def test_every_row_of_the_paper_has_a_cell():
@@ -243,7 +245,7 @@ def test_make_reproduce_without_a_table():
     assert done.returncode == 2
     first, *rest = done.stderr.splitlines()
     assert first.startswith("treetext: tables: no such table; expected one of documents, snli, ")
-    assert all(line.startswith("make: ") for line in rest)
+    assert all(re.match(r"make(\[\d+\])?: ", line) for line in rest), "also within make test"
 
 
 def test_the_demo_finds_a_cell():
