@@ -208,3 +208,103 @@ def test_gold_heads_that_are_known_in_part_are_not_gold(tmp_path):
     assert corpus.gold_heads("words", np.array([0])).tolist() == [-1, 0]
     assert corpus.gold_heads("words", np.array([0, 1])) is None
     assert corpus.gold_heads("sentences", np.array([0, 1])).tolist() == [-1, -1]
+
+
+def numbered(n, start=0):
+    """Texts that all differ, of two classes."""
+    return [(f"tea number {i} .", "xy"[i % 2]) for i in range(start, start + n)]
+
+
+def split_texts(corpus):
+    return {
+        name: {" ".join(corpus.encoded.document(row)[0]) for row in rows.tolist()} for name, rows in corpus.rows.items()
+    }
+
+
+def test_two_thousand_classes(tmp_path):
+    rows = [(f"tea number {i}", f"class {i}") for i in range(2000)]
+    corpus = open_corpus(reader("csv", path=write_rows(tmp_path / "teas.csv", rows)))
+    problem = (
+        r"teas\.csv: 2,000 classes for 2,000 training texts; expected two or more texts of most classes: is data\.lab"
+    )
+    with pytest.raises(BadInput, match=problem):
+        _ = corpus.classes
+    rows = [(f"tea number {i}", f"class {i % 2000}") for i in range(6000)]
+    assert len(open_corpus(reader("csv", path=write_rows(tmp_path / "teas.csv", rows))).classes) == 2000
+
+
+def test_a_class_of_one_text_is_trained_on(tmp_path):
+    path = write_rows(tmp_path / "teas.csv", [*numbered(40), ("rare tea", "z"), ("rarer tea", "w")])
+    corpus = open_corpus(reader("csv", path=path))
+    assert corpus.classes == ["w", "x", "y", "z"]
+    corpus.check_labels(corpus.classes)
+    assert {"rare tea", "rarer tea"} <= split_texts(corpus)["train"]
+    assert corpus.remarks == [f"{path}: only in train, not in dev or test: 2 texts of 2 classes"]
+
+
+def test_labels_that_differ_in_case_are_said_and_kept(tmp_path):
+    rows = [(f"tea {i}", label) for i in range(9) for label in ("pos", "Pos", "neg")]
+    path = write_rows(tmp_path / "teas.csv", rows)
+    corpus = open_corpus(reader("csv", path=path, split=(1, 0, 0)))
+    assert corpus.classes == ["Pos", "neg", "pos"]
+    assert corpus.remarks[0] == f"{path}: the labels 'Pos' and 'pos' differ only in case: they are different classes"
+
+
+def test_copies_across_given_splits_are_counted(tmp_path):
+    data = reviews(tmp_path, train=numbered(9), dev=numbered(5, 7), test=[*numbered(3, 10), ("", "x"), ("", "y")])
+    corpus = open_corpus(reader(**data))
+    name = data["train"]
+    assert corpus.remarks == [
+        f"{name}: 2 of 5 test texts are also in train or dev",
+        f"{name}: 2 of 5 dev texts are also in train",
+    ]
+    unsplit = open_corpus(reader("csv", path=write_rows(tmp_path / "all.csv", numbered(30) * 3)))
+    assert unsplit.remarks == [], "copies stay together where treetext splits"
+
+
+def test_a_changed_file_keeps_the_split_of_training(tmp_path):
+    path = tmp_path / "teas.csv"
+    first = open_corpus(reader("csv", path=write_rows(path, numbered(50))))
+    trained = first.hashes
+    assert first.as_trained(trained) is first
+    write_rows(path, [*numbered(20, 100), *numbered(50)[:3:-1]])
+    again = open_corpus(reader("csv", path=str(path))).as_trained(trained)
+    before, after = split_texts(first), split_texts(again)
+    for name, texts in after.items():
+        known = {text for text in texts if int(text.split()[2]) < 100}
+        assert known == {text for text in before[name] if int(text.split()[2]) > 3}
+    note = "not the texts or the split of training: 46 texts keep their split, 20 are new, 4 are missing"
+    assert again.notes == [f"{path}: {note}"]
+    other_seed = open_corpus(reader("csv", path=str(path), seed=3)).as_trained(trained)
+    assert before["test"] & split_texts(other_seed)["test"] == after["test"] & before["test"]
+
+
+def test_given_splits_are_not_split_anew(tmp_path):
+    corpus = open_corpus(reader(**reviews(tmp_path, test=numbered(9))))
+    other = dict.fromkeys(("train", "dev", "test"), corpus.encoded.hashes[:0])
+    assert corpus.as_trained(other | {"train": corpus.hashes["test"]}) is corpus
+
+
+def test_texts_that_were_seen(tmp_path):
+    trained = open_corpus(reader("csv", path=write_rows(tmp_path / "teas.csv", numbered(100)))).hashes
+    rows = [*numbered(100), ("", "x"), *numbered(5, 200)]
+    other = open_corpus(reader("csv", test=write_rows(tmp_path / "other.csv", rows)))
+    assert other.seen("test", trained) == {"train": 80, "dev": 10}
+    assert other.name == str(tmp_path / "other.csv")
+    assert other.as_trained(trained) is other
+    dev = open_corpus(reader("csv", train=str(tmp_path / "teas.csv"), dev=str(tmp_path / "other.csv")))
+    assert dev.seen("dev", trained) == {"train": 80}
+    assert dev.seen("train", trained) == {}
+
+
+def test_texts_of_one_word(tmp_path):
+    rows = [(f"tea{i}", "xy"[i % 2]) for i in range(30)]
+    corpus = open_corpus(reader("csv", path=write_rows(tmp_path / "teas.csv", rows)))
+    assert len(corpus.whole("train")) == 24
+
+
+@pytest.mark.parametrize("text", ["tea " * 250_000, "a" * 1_000_000, ".-" * 500_000], ids=["words", "letters", "signs"])
+def test_a_text_of_a_million_characters(tmp_path, text):
+    corpus = open_corpus(reader("csv", path=write_rows(tmp_path / "teas.csv", [(text, "x"), *numbered(20)])))
+    assert len(corpus.encoded) == 21
+    assert corpus.encoded.sizes[0] > 0

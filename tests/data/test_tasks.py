@@ -10,7 +10,7 @@ from treetext.data import DOCUMENTS, PAIRS, BadInput, Example, Tokenizer, encode
 from treetext.data.tasks import TASKS
 
 ENGLISH, AS_IS = Tokenizer("en"), Tokenizer(lowercase=False, tokenized=True)
-TWO_SENTENCES = [["hot", "tea", "."], ["more", "!"]]
+TWO_SENTENCES = [["Hot", "tea", "."], ["More", "!"]]
 
 
 def test_tasks_by_name():
@@ -27,10 +27,10 @@ def test_documents_come_in_many_ways(text):
 
 
 def test_sentences_without_words_are_left_out():
-    assert DOCUMENTS.tokens(["Tea", " ", ""], ENGLISH) == [["tea"]]
+    assert DOCUMENTS.tokens(["Tea", " ", ""], ENGLISH) == [["Tea"]]
     assert DOCUMENTS.tokens("", ENGLISH) == DOCUMENTS.tokens([], ENGLISH) == []
-    assert PAIRS.tokens(["Tea", " "], ENGLISH) == [["tea"]]
-    assert PAIRS.tokens([[], ["Tea"]], ENGLISH) == [["tea"]]
+    assert PAIRS.tokens(["Tea", " "], ENGLISH) == [["Tea"]]
+    assert PAIRS.tokens([[], ["Tea"]], ENGLISH) == [["Tea"]]
 
 
 @pytest.mark.parametrize("text", [None, 3, b"tea", {"text": "tea"}, [1, 2], [["tea", 3]], [[["tea"]]], {"tea"}])

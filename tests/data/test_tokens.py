@@ -33,6 +33,16 @@ def test_case_can_be_kept():
     assert Tokenizer("en", lowercase=False)("The Cat") == [["The", "Cat"]]
 
 
+@pytest.mark.parametrize("text", [*TEXTS, "Σ ΑΣ İ Straße. NASA's"])
+def test_words_as_typed_and_as_read(text):
+    for language in ("en", "cs"):
+        typed = Tokenizer(language).split(text)
+        assert typed == Tokenizer(language, lowercase=False)(text)
+        assert Tokenizer(language)(text) == [[word.lower() for word in sentence] for sentence in typed]
+        assert Tokenizer(language).read(typed) == Tokenizer(language)(text)
+        assert Tokenizer(language, lowercase=False).read(typed) == typed
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\n \t", [], ["", " "], [[], [" "], [""]]])
 def test_without_words_a_document_is_empty(text):
     assert ENGLISH(text) == []

@@ -17,6 +17,7 @@ from treetext.data.readers import (
     formats_with,
     read_treebank,
     reader,
+    table_format,
     treebank_formats,
 )
 from treetext.data.splits import split_rows
@@ -54,6 +55,7 @@ __all__ = [
     "read_vectors",
     "reader",
     "split_rows",
+    "table_format",
     "treebank_formats",
     "word2vec",
 ]

@@ -4,7 +4,8 @@ import functools
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -16,12 +17,14 @@ from platformdirs import user_cache_path
 from treetext.data.document import UNKNOWN, BadInput, Progress
 from treetext.data.encoded import Encoded, encode
 from treetext.data.readers.base import Reader
-from treetext.data.splits import split_rows
+from treetext.data.splits import EMPTY, Hashes, kept_rows, split_hashes, split_rows
 from treetext.data.tasks import Task
 from treetext.data.tokens import Tokenizer
 
 NO_CLASS = -1
 """The class of a row whose label is unknown."""
+FEW_CLASSES = 20
+"""So many classes may be more than half as many as there are texts."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,68 @@ class Corpus:
         labels = {self.encoded.label_names[i] for i in np.unique(self.encoded.labels[self.rows["train"]]) if i >= 0}
         if len(labels) < 2:
             raise BadInput(f"{self.name}: the training data have {len(labels)} classes; expected two or more")
+        if len(labels) > max(FEW_CLASSES, len(self.rows["train"]) / 2):
+            problem = f"{len(labels):,} classes for {len(self.rows['train']):,} training texts"
+            raise BadInput(f"{self.name}: {problem}; expected two or more texts of most classes: is data.label right?")
         return sorted(labels, key=_in_order)
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What is odd about the labels and the split."""
+        remarks, labels, texts = list[str](), self.encoded.labels, self.encoded.hashes
+        names: dict[str, list[str]] = {}
+        for label in sorted(self.encoded.label_names):
+            names.setdefault(label.casefold(), []).append(label)
+        for same in names.values():
+            if len(same) > 1:
+                listed = " and ".join(map(repr, same))
+                remarks.append(f"{self.name}: the labels {listed} differ only in case: they are different classes")
+        train = self.rows["train"]
+        alone = train[~np.isin(labels[train], labels[np.concatenate([self.rows["dev"], self.rows["test"]])])]
+        if 0 < len(alone) < len(train):
+            count = len(np.unique(labels[alone]))
+            texts_of = f"{_number(len(alone), 'text')} of {_number(count, 'class', 'es')}"
+            remarks.append(f"{self.name}: only in train, not in dev or test: {texts_of}")
+        for split, others in (("test", ("train", "dev")), ("dev", ("train",))):
+            rows = self.rows[split]
+            elsewhere = np.concatenate([texts[self.rows[other]] for other in others])
+            count = int(np.count_nonzero(np.isin(texts[rows], elsewhere) & (texts[rows] != EMPTY)))
+            if count:
+                remarks.append(
+                    f"{self.name}: {count:,} of {len(rows):,} {split} texts are also in {' or '.join(others)}"
+                )
+        return remarks
+
+    @property
+    def hashes(self) -> Hashes:
+        """The hashes of the texts of each split, to recognise these texts later."""
+        return split_hashes(self.rows, self.encoded.hashes)
+
+    def as_trained(self, trained: Mapping[str, np.ndarray]) -> "Corpus":
+        """The corpus with the split that its texts had in training, given the `hashes` of that time.
+
+        Only what treetext split itself is split anew, and only if the texts or their splits are others now. New texts
+        stay where they are.
+        """
+        given = np.array(self.encoded.split_names)[self.encoded.splits]
+        movable = np.flatnonzero(np.isin(given, ["all"] if "dev" in given else ["all", "train"]))
+        if not len(movable) or all(np.array_equal(texts, trained[name]) for name, texts in self.hashes.items()):
+            return self
+        texts = self.encoded.hashes
+        rows = kept_rows(self.rows, texts, movable, trained)
+        known = np.unique(np.concatenate([*trained.values()]))
+        new, gone = int(np.count_nonzero(~np.isin(texts, known))), int(np.count_nonzero(~np.isin(known, texts)))
+        note = f"{self.name}: not the texts or the split of training: {len(texts) - new:,} texts keep their split"
+        return replace(self, rows=rows, notes=[*self.notes, f"{note}, {new:,} are new, {gone:,} are missing"])
+
+    def seen(self, split: str, trained: Mapping[str, np.ndarray]) -> dict[str, int]:
+        """How many texts of a split are known from training: as texts of train or, if this is test, of dev."""
+        texts = self.encoded.hashes[self.rows[split]]
+        texts, counts = texts[texts != EMPTY], {}
+        for name in ("train", "dev")[: ("train", "dev", "test").index(split)]:
+            known = np.isin(texts, trained[name])
+            counts[name], texts = int(np.count_nonzero(known)), texts[~known]
+        return counts
 
     def targets(self, classes: list[str]) -> Int[np.ndarray, "rows"]:
         """The class of each row of the corpus, as an index; `NO_CLASS` for other labels and for none."""
@@ -103,6 +167,8 @@ class Corpus:
 
 def open_corpus(data: Reader, progress: Progress | None = None, labels: bool = True) -> Corpus:
     """Read, tokenise and encode a corpus, or open it from the cache if the same code has encoded it before."""
+    columns: list[str] = []
+    data = data.recognised(columns.append, labels=labels)
     key, notes = data.fingerprint(), list[str]()
     path = cache() / f"{key if labels else 'unlabelled-' + key}-{_code()}.arrow"
     note_path = path.with_suffix(".txt")  # written last, so if it exists, the corpus is complete
@@ -112,8 +178,10 @@ def open_corpus(data: Reader, progress: Progress | None = None, labels: bool = T
         encoded = encode(data.read(notes, labels), data.tokenizer, path, report)
         note_path.write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
     notes = note_path.read_text(encoding="utf-8").splitlines()
-    rows = split_rows(np.array(encoded.split_names)[encoded.splits], data)
-    return Corpus(data, encoded, rows, key, notes)
+    order = {label: i for i, label in enumerate(sorted(encoded.label_names))}
+    classes = np.array([*(order[label] for label in encoded.label_names), -1])[encoded.labels]
+    rows = split_rows(np.array(encoded.split_names)[encoded.splits], data, classes, encoded.hashes)
+    return Corpus(data, encoded, rows, key, [*columns, *notes])
 
 
 def cache() -> Path:
@@ -137,6 +205,10 @@ def _opened(path: Path) -> Encoded | None:
         return Encoded(path)
     except BadInput:  # another version, or damaged: encode again
         return None
+
+
+def _number(count: int, noun: str, plural: str = "s") -> str:
+    return f"{count:,} {noun}{plural * (count != 1)}"
 
 
 def _in_order(label: str) -> tuple[int, float, str]:

@@ -1,7 +1,7 @@
 """Labelled texts, as readers give them, and the types that all packages share: bad input, settings, progress."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -35,6 +35,8 @@ class Example(NamedTuple):
     """The gold tree over the sentences, in the same format."""
     parses: list[list[int]] | None = None
     """The binary parse of each sentence: 2n - 1 transitions, `SHIFT` or `REDUCE`, for n words."""
+    id: Any = None
+    """The value in the column of ids of a table; None if there is no such column, or if ids are not read."""
 
 
 UNKNOWN = -3

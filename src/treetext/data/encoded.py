@@ -1,5 +1,6 @@
 """Encoded corpora: documents as word ids in a memory-mapped Arrow file, which may be larger than memory."""
 
+import hashlib
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from treetext.data.document import REDUCE, SHIFT, UNKNOWN, BadInput, Example
 from treetext.data.tokens import Tokenizer, check_unicode
 
-FORMAT = b"2"
+FORMAT = b"3"
 INTEGERS = pa.list_(pa.int32())
 SCHEMA = pa.schema(
     {
@@ -24,6 +25,7 @@ SCHEMA = pa.schema(
         "lengths": INTEGERS,
         "label": pa.string(),
         "where": pa.string(),
+        "hash": pa.uint64(),  # of the words and sentences: see `text_hash`
         "split": pa.string(),
         "heads": INTEGERS,
         "sentence_heads": INTEGERS,
@@ -61,12 +63,18 @@ def encode(
     return Encoded(path)
 
 
+def text_hash(sentences: list[list[str]]) -> int:
+    """A hash of a tokenised text, in 8 bytes. Equal texts have equal hashes in all corpora."""
+    text = "\n".join(map(" ".join, sentences))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
+
+
 class Encoded:
     """A corpus that `encode` wrote. Rows count from 0. The arrays of a row are read-only views of the file.
 
     `lexicon` has all words of the corpus, in order of first occurrence. `sizes` and `sentence_counts` have the number
-    of words and sentences of each row. `splits` and `labels` have the split and the label of each row, as indices into
-    `split_names` and `label_names` (-1 for no label).
+    of words and sentences of each row, `hashes` the `text_hash` of each. `splits` and `labels` have the split and the
+    label of each row, as indices into `split_names` and `label_names` (-1 for no label).
     """
 
     def __init__(self, path: Path) -> None:
@@ -78,6 +86,7 @@ class Encoded:
         self.lexicon: list[str] = [word for batch in self._batches for word in batch["new"].values.to_pylist()]
         self.sizes = _joined([np.diff(words.offsets) for words in self._words])
         self.sentence_counts = _joined([np.diff(lengths.offsets) for lengths in self._lengths])
+        self.hashes = np.concatenate([np.zeros(0, np.uint64), *(batch["hash"].to_numpy() for batch in self._batches)])
         self.splits, self.split_names = self._coded("split")
         self.labels, self.label_names = self._coded("label")
 
@@ -195,6 +204,7 @@ class EncodedWriter:
             "lengths": lengths,
             "label": example.label,
             "where": example.where.encode(errors="backslashreplace").decode(),  # a path can be any bytes
+            "hash": text_hash(sentences),
             "split": split,
             "heads": None if example.heads is None else list(chain.from_iterable(example.heads)),
             "sentence_heads": example.sentence_heads,

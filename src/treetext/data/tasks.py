@@ -44,7 +44,7 @@ class Task(ABC):
 
     @abstractmethod
     def tokens(self, text: Any, tokenizer: Tokenizer) -> list[list[str]]:
-        """The sentences of an input as lists of words, without empty sentences."""
+        """The sentences of an input as lists of words as typed, without empty sentences."""
 
     @abstractmethod
     def is_whole(self, sentences: Any) -> Any:
@@ -73,11 +73,11 @@ class Task(ABC):
 
 
 class _Documents(Task):
-    name, recipe, columns, field = "documents", "documents/both", ("text",), "texts"
+    name, recipe, columns, field = "documents", "documents/default", ("text",), "texts"
     shell, python = "echo 'Some text. More text.'", '"Some text. More text."'
     sample = Sample(
         "A good film. I saw it twice.",
-        [["a", "good", "film", "."], ["i", "saw", "it", "twice", "."]],
+        [["A", "good", "film", "."], ["I", "saw", "it", "twice", "."]],
         [[2, 2, -1, 2], [1, -1, 1, 1, 1]],
         [-1, 0],
     )
@@ -85,7 +85,7 @@ class _Documents(Task):
     def tokens(self, text: Any, tokenizer: Tokenizer) -> list[list[str]]:
         if not isinstance(text, str) and not _are_sentences(text):
             raise TypeError(f"expected a string, a list of sentences or a list of lists of words, got {text!r:.40}")
-        return tokenizer(text if isinstance(text, str) else list(text))
+        return tokenizer.split(text if isinstance(text, str) else list(text))
 
     def is_whole(self, sentences: Any) -> Any:
         return sentences > 0
@@ -106,11 +106,11 @@ class _Documents(Task):
 
 
 class _Pairs(Task):
-    name, recipe, columns, field = "pairs", "pairs/nonprojective", ("premise", "hypothesis"), "pairs"
+    name, recipe, columns, field = "pairs", "pairs/default", ("premise", "hypothesis"), "pairs"
     shell, python = r"printf 'One sentence.\tAnother one.\n'", '("A first sentence.", "A second sentence.")'
     sample = Sample(
         ["A dog sleeps.", "It is awake."],
-        [["a", "dog", "sleeps", "."], ["it", "is", "awake", "."]],
+        [["A", "dog", "sleeps", "."], ["It", "is", "awake", "."]],
         [[1, 2, -1, 2], [2, 2, -1, 2]],
         None,
     )
@@ -118,7 +118,7 @@ class _Pairs(Task):
     def tokens(self, text: Any, tokenizer: Tokenizer) -> list[list[str]]:
         if not _are_sentences(text) or len(text) != 2:
             raise TypeError(f"expected two sentences, each a string or a list of words, got {text!r:.40}")
-        return tokenizer(list(text))
+        return tokenizer.split(list(text))
 
     def is_whole(self, sentences: Any) -> Any:
         return sentences == 2

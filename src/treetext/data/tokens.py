@@ -1,6 +1,6 @@
 """Tokenisation: splits text into sentences and words, with spaCy's rules for many languages."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib.util import find_spec
@@ -29,15 +29,21 @@ class Tokenizer:
         self.language, self.lowercase, self.tokenized = language, lowercase, tokenized
 
     def __call__(self, text: Text) -> list[list[str]]:
-        """The sentences of a text, as lists of words."""
+        """The sentences of a text, as lists of words that models read."""
+        return self.read(self.split(text))
+
+    def split(self, text: Text) -> list[list[str]]:
+        """The same with the words as typed."""
         if isinstance(text, str):
             sentences: Iterable[list[str]] = self._sentences(text)
         else:
             sentences = (self._words(sentence) if isinstance(sentence, str) else sentence for sentence in text)
-        if self.lowercase:
-            sentences = (list(map(str.lower, sentence)) for sentence in sentences)
         kept = ([word for word in sentence if word and not word.isspace()] for sentence in sentences)
         return [words for words in kept if words]
+
+    def read(self, sentences: Sequence[list[str]]) -> list[list[str]]:
+        """The words that models read: in lower case if `lowercase` is set."""
+        return [list(map(str.lower, words)) for words in sentences] if self.lowercase else list(sentences)
 
     def many(self, texts: Iterable[Text]) -> Iterator[list[list[str]]]:
         """Tokenise a stream of texts."""

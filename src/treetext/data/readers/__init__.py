@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from treetext.data.document import BadInput
 from treetext.data.readers.base import Reader
+from treetext.data.readers.files import existing, reading
 from treetext.data.readers.tables import TableReader
 from treetext.data.readers.treebanks import Treebank, read_treebank, treebank_formats
 from treetext.data.registry import subclasses
@@ -22,6 +23,7 @@ __all__ = [
     "formats_with",
     "read_treebank",
     "reader",
+    "table_format",
     "treebank_formats",
 ]
 
@@ -56,6 +58,20 @@ def file_format(path: str | Path) -> str | None:
         cls.ending: name for name, cls in corpus_formats().items() if issubclass(cls, TableReader)
     }
     return tables.get(ending)
+
+
+def table_format(path: str | Path) -> str:
+    """The format of a table, or of a directory of tables. Raises `BadInput` if no format has such an ending."""
+    place = existing(str(path))
+    files = [place]
+    if place.is_dir():
+        with reading(place):
+            files = sorted(place.iterdir())
+    named = [name for file in files if (name := file_format(file))]
+    if not named:
+        endings = ", ".join(f".{name}" for name, cls in corpus_formats().items() if issubclass(cls, TableReader))
+        raise BadInput(f"{place}: no table by its name; expected {endings}, or data.format to name its format")
+    return named[0]
 
 
 def formats_with(option: str) -> list[str]:

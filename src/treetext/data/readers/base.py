@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
@@ -45,6 +45,7 @@ class Reader(Settings):
 
     split: tuple[float, float, float] = Field((0.8, 0.1, 0.1), description="shares of train, dev and test, if unsplit")
     dev_share: float = Field(0.1, ge=0, lt=1, description="share of train that becomes dev, where none is given")
+    stratify: bool = Field(False, description="split each class in these shares, and keep copies of a text together")
     folds: int | None = Field(None, ge=2, description="k for k-fold cross-validation of unsplit data")
     fold: int = Field(0, ge=0, description="which of the folds is the test set, from 0")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of the split, not of training")
@@ -54,10 +55,23 @@ class Reader(Settings):
         """The task: documents or pairs."""
         return DOCUMENTS
 
+    def fits(self, task: Task) -> bool:
+        """Whether the texts are, or may be, inputs of a task."""
+        return self.task is task
+
+    def recognised(
+        self,
+        say: Callable[[str], object],  # noqa: ARG002
+        task: Task | None = None,  # noqa: ARG002
+        labels: bool = True,  # noqa: ARG002
+    ) -> Self:
+        """The same reader with all its columns. Those that are not given are recognised, and `say` gets which."""
+        return self
+
     @property
     def name(self) -> str:
         """The name of the corpus in messages."""
-        return self.path or self.train or self.format
+        return next(iter(self.places.values()), self.format)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -102,7 +116,8 @@ class Reader(Settings):
         settings only: another version of treetext may generate other texts from them.
         """
         fields = {"format", "classes", "language", "lowercase", "tokenized", *self.hashed()}
-        settings = {**HASHED, **self.model_dump(mode="json", include=fields)}
+        given = self.model_dump(mode="json", include=fields).items()
+        settings = {**HASHED, **{name: value for name, value in given if (name, value) not in UNHASHED}}
         contents = [(name, _digest(file)) for name, file in self.contents()]
         return hashlib.sha256(json.dumps([settings, contents], sort_keys=True).encode()).hexdigest()
 
@@ -136,6 +151,8 @@ class Reader(Settings):
 
 HASHED = {"subset": None, "text": "text", "second": None, "label": "label", "delimiter": None, "quoting": True}
 """Part of all fingerprints. All formats used to have these options; this keeps their fingerprints unchanged."""
+UNHASHED = (("text", None), ("label", None), ("encoding", "utf-8"))
+"""Settings that leave fingerprints as they were: columns that are not known yet, and the encoding of all files then."""
 
 
 class FileReader(Reader):

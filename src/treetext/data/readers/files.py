@@ -1,5 +1,6 @@
 """Finds, opens and decodes the files of a corpus. Problems raise `BadInput` with one clear line."""
 
+import codecs
 import gzip
 import io
 import os
@@ -7,7 +8,7 @@ import re
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,6 +25,8 @@ SPLITS = {
     "test": "test",
 }
 ARCHIVES = (".tar.gz", ".tgz", ".tar")
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+NOT_CP1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 
 
 def split_named(name: str) -> str | None:
@@ -33,10 +36,13 @@ def split_named(name: str) -> str | None:
 
 
 def existing(path: str) -> Path:
-    """The path of a file or directory. Raises `BadInput` if it does not exist."""
+    """The path of a file or directory. Raises `BadInput` if it does not exist, or if it is a spreadsheet."""
     place = Path(path).expanduser()
     with reading(path):
         if place.exists():
+            if place.suffix.lower() in SPREADSHEETS and place.is_file():
+                how = "in your spreadsheet program, save it under another name as CSV (UTF-8), comma delimited"
+                raise BadInput(f"{place}: a spreadsheet; expected a CSV file: {how}")
             return place
     raise BadInput(f"{place}: no such file or directory")
 
@@ -114,22 +120,39 @@ def reading(name: object) -> Iterator[None]:
         raise BadInput(f"{name}: {error.strerror or error}; expected a file that can be read") from None
 
 
-def lines(stream: Iterable[bytes], name: object) -> Iterator[tuple[int, str]]:
-    """The lines of a stream, with their ends, numbered from 1. Only a newline ends a line."""
+def lines(stream: Iterable[bytes], name: object, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a stream, with their ends, numbered from 1. Only a newline ends a line.
+
+    The encoding of a format without such an option is UTF-8, and messages do not name the option.
+    """
+    wanted, source, number, foreign = encoding or "utf-8", iter(stream), 0, 0
     with reading(name):
-        for number, line in enumerate(stream, start=1):
+        if wanted.startswith(("utf-16", "utf-32")):  # a byte like that of a newline may be part of a character
             try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                for number, line in enumerate(_wide_lines(source, wanted), start=1):
+                    yield number, line.removeprefix("\ufeff") if number == 1 else line
+            except UnicodeDecodeError:
+                raise BadInput(f"{name}, line {number + 1}: not {wanted}; expected text in that encoding") from None
+            return
+        for number, raw in enumerate(source, start=1):
+            if number == 1 and encoding == "utf-8" and (wide := _wide_encoding(raw)):
+                raise BadInput(f"{name}: looks like {wide}; expected UTF-8, or also --set data.encoding={wide}")
+            try:
+                text = raw.decode(wanted)
             except UnicodeDecodeError as error:
-                problem = f"not UTF-8 at byte {error.start + 1} of the line; expected text in that encoding"
-                raise BadInput(f"{name}, line {number}: {problem}") from None
-            yield number, text
+                problem = f"not {wanted.upper()} at byte {error.start + 1} of the line"
+                expected = _expected(raw, source, foreign) if encoding == "utf-8" else "expected text in that encoding"
+                raise BadInput(f"{name}, line {number}: {problem}; {expected}") from None
+            foreign += not raw.isascii()
+            yield number, text.removeprefix("\ufeff") if number == 1 else text
 
 
-def filled_lines(stream: Iterable[bytes], name: object, notes: list[str]) -> Iterator[tuple[str, str]]:
+def filled_lines(
+    stream: Iterable[bytes], name: object, notes: list[str], encoding: str | None = None
+) -> Iterator[tuple[str, str]]:
     """The place and the text of each line, without its end. Blank lines are left out, and counted in `notes`."""
     blank = 0
-    for number, line in lines(stream, name):
+    for number, line in lines(stream, name, encoding):
         if line.isspace() or not line:
             blank += 1
         else:
@@ -141,6 +164,39 @@ def filled_lines(stream: Iterable[bytes], name: object, notes: list[str]) -> Ite
 def whole(stream: Iterable[bytes], name: object) -> str:
     """The whole text of a small file."""
     return "".join(line for _, line in lines(stream, name))
+
+
+def _wide_lines(stream: Iterable[bytes], encoding: str) -> Iterator[str]:
+    """The lines of text in UTF-16 or UTF-32."""
+    rest = ""
+    for piece in codecs.iterdecode(stream, encoding):
+        *whole_lines, rest = (rest + piece).split("\n")
+        yield from (f"{line}\n" for line in whole_lines)
+    if rest:
+        yield rest
+
+
+def _wide_encoding(line: bytes) -> str | None:
+    """UTF-16 or UTF-32, if the first line of a file looks like it."""
+    if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    zero = line[:100].find(0)
+    return None if zero < 0 else "utf-16-be" if zero == 0 else "utf-16-le"
+
+
+def _expected(line: bytes, rest: Iterable[bytes], foreign: int) -> str:
+    """What was expected of a file with a line that is not UTF-8, by its other lines."""
+    unknown = bool(NOT_CP1252.search(line))
+    for other in rest:
+        unknown = unknown or bool(NOT_CP1252.search(other))
+        with suppress(UnicodeDecodeError):
+            foreign += not other.decode().isascii()
+    if foreign:
+        return f"expected one encoding in the whole file: {foreign:,} other lines have such characters in UTF-8"
+    likely = "latin-1" if unknown else "cp1252"
+    return f"expected UTF-8, or also --set data.encoding={likely} (Western European), or another encoding"
 
 
 def _archived(file: Path, wanted: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str, Iterable[bytes]]]:

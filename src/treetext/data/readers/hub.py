@@ -10,7 +10,7 @@ from treetext.data.document import BadInput, Example
 from treetext.data.extras import needs
 from treetext.data.readers.base import Name, Split, filled
 from treetext.data.readers.files import split_named
-from treetext.data.readers.tables import ColumnReader, Columns, example_of
+from treetext.data.readers.tables import HEAD, ColumnReader, Columns, example_of
 
 
 class Hub(ColumnReader):
@@ -22,8 +22,14 @@ class Hub(ColumnReader):
 
     def examples(self, labels: bool, notes: list[str]) -> Iterator[Split]:
         """The rows of all splits."""
+        known = self.recognised(notes.append, labels=labels)
         for name, rows in self._splits(notes).items():
-            yield from filled(name, f"{self.path}, {name}", read_hub(str(self.path), rows, self.wanted(labels)))
+            yield from filled(name, f"{self.path}, {name}", read_hub(str(self.path), rows, known.wanted(labels)))
+
+    def head(self) -> list[dict[str, Any]]:
+        """The first rows of the first split, with all columns."""
+        rows = next(iter(self._splits([]).values()))
+        return list(rows.select(range(min(HEAD, len(rows)))))
 
     def contents(self) -> Iterator[tuple[str, Path]]:
         """The files that the data set was loaded into."""

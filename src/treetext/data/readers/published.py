@@ -11,7 +11,7 @@ from pydantic import model_validator
 from treetext.data.document import REDUCE, SHIFT, BadInput, Example
 from treetext.data.readers.base import FileReader, Reader, Split
 from treetext.data.readers.files import corpus_files, filled_lines, members, opened, whole
-from treetext.data.readers.tables import Columns, read_jsonl
+from treetext.data.readers.tables import Columns, example_of, jsonl_rows
 from treetext.data.tasks import PAIRS, Task
 
 
@@ -207,7 +207,8 @@ class LiuLapata(FileReader):
 def read_snli(path: Path, columns: Columns, notes: list[str]) -> Iterator[Example]:
     """The sentence pairs of a file. If labels are read, pairs without a gold label ("-") are left out."""
     undecided = 0
-    for example in read_jsonl(path, columns, notes):
+    for where, row in jsonl_rows(path, columns, notes):
+        example = example_of(row, columns, where)
         if example.label == "-":
             undecided += 1
         else:
