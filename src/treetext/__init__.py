@@ -22,3 +22,7 @@ def __getattr__(name: str) -> Any:
     from treetext import models
 
     return getattr(models, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

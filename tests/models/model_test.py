@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy, pad
 
 from tests.models.building import grown
 from tests.models.toy import toy_corpus
-from treetext.data import Corpus
+from treetext.data import BadInput, Corpus
 from treetext.data.batches import Batch, Texts
 from treetext.models import Model, ModelSettings, Parsed, Weights, find_model, load_model, models, save_model
 from treetext.trees import PAD, Marginals, Tree, TreeDistribution
@@ -204,6 +204,67 @@ class ModelTest:
         assert second.probabilities == pytest.approx(drawn.predict([drawn.task.sample.text])[0].probabilities, abs=1e-6)
         [parsed] = drawn.parse([empty])
         assert (parsed.prediction, parsed.sentences, parsed.tree, parsed.weights) == (first, [], None, None)
+
+    # Vectors
+
+    def test_encodes_alone_as_in_any_batch(self, drawn: Model, texts: Any) -> None:
+        model = drawn.double()
+        empty = model.task.from_line("", "here")
+        if model.vector_size is None:
+            for levels in (False, True):
+                with pytest.raises(BadInput, match=r"^[a-z-]+: a model without (text|word) vectors; expected one"):
+                    model.encode([empty], levels=levels)
+            return
+        [ran] = model.run(Texts.from_words(texts), len(texts))
+        expected = np.zeros((len(texts), model.vector_size))
+        expected[ran.texts] = ran.output.texts.numpy()
+        assert (expected != 0).any(1).all()
+        for order in (range(len(texts)), range(len(texts) - 1, -1, -1)):
+            for batch_size in (1, 3, len(texts)):
+                vectors = model.encode_tokens([texts[i] for i in order], batch_size)
+                assert vectors.dtype == np.float32
+                np.testing.assert_allclose(vectors, expected[list(order)], atol=1e-6)
+        raw = [empty, model.task.sample.text]
+        vectors = model.encode(raw)
+        assert vectors.shape == (2, model.vector_size)
+        assert not vectors[0].any()
+        assert np.array_equal(vectors, model.encode_tokens([model.tokens(text) for text in raw]))
+        assert model.encode([empty]).shape == (1, model.vector_size)
+        assert model.encode([]).shape == (0, model.vector_size)
+
+    def test_encodes_sentences_and_words(self, drawn: Model, texts: Any) -> None:
+        model = drawn.double()
+        [ran] = model.run(Texts.from_words(texts), len(texts))
+        if ran.output.texts is None or "words" not in ran.output.levels:
+            with pytest.raises(BadInput, match=r"^[a-z-]+: a model without (text|word) vectors; expected one"):
+                model.encode([], levels=True)
+            return
+        sentences = torch.cat([bucket.vectors for bucket in ran.output.levels["words"]])[ran.batch.order]
+        words = [
+            vectors[:n]
+            for bucket, lengths in zip(ran.output.levels["words"], ran.batch.lengths, strict=True)
+            for vectors, n in zip(bucket.words, lengths.tolist(), strict=True)
+        ]
+        words = [words[i] for i in ran.batch.order.tolist()]
+        encoded = model.encode_levels(texts, 2)
+        for text, vector in zip(ran.texts, ran.output.texts.float(), strict=True):
+            found = encoded[text]
+            np.testing.assert_allclose(found.text, vector, atol=1e-6)
+            assert {found.text.dtype, found.sentences.dtype, *(each.dtype for each in found.words)} == {
+                np.dtype("float32")
+            }
+            assert [len(each) for each in found.words] == [len(sentence) for sentence in texts[text]]
+            for sentence, each in zip(found.sentences, found.words, strict=True):
+                np.testing.assert_allclose(sentence, sentences[0].float(), atol=1e-6)
+                np.testing.assert_allclose(each, words.pop(0).float(), atol=1e-6)
+                sentences = sentences[1:]
+        assert not words
+        sample, empty = model.encode([model.task.sample.text, model.task.from_line("", "here")], levels=True)
+        assert len(sample.words[0]) == len(model.tokens(model.task.sample.text)[0])
+        assert (empty.text.shape, empty.sentences.shape, empty.words) == (
+            (model.vector_size,), (0, sentences.shape[1]), []
+        )  # fmt: skip
+        assert not empty.text.any()
 
     # Files
 

@@ -27,8 +27,8 @@ def test_predictions_and_parses_agree():
 def test_whole_texts():
     assert [documents().is_whole(text) for text in ([], [["a"]], [["a"], ["b"]])] == [False, True, True]
     assert [pairs().is_whole(text) for text in ([], [["a"]], [["a"], ["b"]])] == [False, False, True]
-    assert documents().tokens("A dog. It slept.") == [["a", "dog", "."], ["it", "slept", "."]]
-    assert pairs().tokens(("A dog.", "It slept.")) == [["a", "dog", "."], ["it", "slept", "."]]
+    assert documents().tokens("A dog. It slept.") == [["A", "dog", "."], ["It", "slept", "."]]
+    assert pairs().tokens(("A dog.", "It slept.")) == [["A", "dog", "."], ["It", "slept", "."]]
 
 
 def test_texts_without_words_get_the_prior():
@@ -128,15 +128,33 @@ def test_tokens_are_respected():
     model = documents()
     cut = [["The", "well-known", "dog", "don't"], ["Slept", ". ."]]
     [found] = model.parse([cut])
-    assert [s.words for s in found.sentences] == [["the", "well-known", "dog", "don't"], ["slept", ". ."]]
+    assert [s.words for s in found.sentences] == cut
     [found] = model.parse([["The dog. It slept.", "Good."]])
-    assert [s.words for s in found.sentences] == [["the", "dog", ".", "it", "slept", "."], ["good", "."]]
+    assert [s.words for s in found.sentences] == [["The", "dog", ".", "It", "slept", "."], ["Good", "."]]
     [found] = model.parse(["The dog. It slept."])
-    assert [s.words for s in found.sentences] == [["the", "dog", "."], ["it", "slept", "."]]
+    assert [s.words for s in found.sentences] == [["The", "dog", "."], ["It", "slept", "."]]
     tokenizer = Tokenizer("en", lowercase=False, tokenized=True)
     cased = StructuredDocuments(model.settings, ["a", "b"], tokenizer, vocabulary=vocabulary())
     [found] = cased.parse(["The dog.\nIt slept ."])
     assert [s.words for s in found.sentences] == [["The", "dog."], ["It", "slept", "."]]
+
+
+def test_words_come_back_as_typed_and_are_read_in_lower_case():
+    """From raw text and from words: the same answer for any capitals."""
+    model = documents()
+    typed, lower = "The DOG slept. IT was Good.", "the dog slept. it was good."
+    [mine], [theirs] = model.parse([typed]), model.parse([lower])
+    assert [s.words for s in mine.sentences] == [["The", "DOG", "slept", "."], ["IT", "was", "Good", "."]]
+    assert mine.prediction == theirs.prediction
+    assert [s.tree for s in mine.sentences] == [s.tree for s in theirs.sentences]
+    cut = model.tokens(typed)
+    assert model.read([cut]).lexicon == ["the", "dog", "slept", ".", "it", "was", "good"]
+    assert model.predict_tokens([cut]) == model.predict([cut]) == model.predict([lower])
+    assert model.parse_tokens([cut])[0].sentences[0].words == cut[0]
+    tokenizer = Tokenizer("en", lowercase=False)
+    cased = StructuredDocuments(model.settings, model.labels, tokenizer, vocabulary=vocabulary())
+    assert cased.read([cut]).lexicon == ["The", "DOG", "slept", ".", "IT", "was", "Good"]
+    assert cased.predict([typed]) != cased.predict([lower])
 
 
 @pytest.mark.parametrize("text", [5, None, b"bytes", [5], [["a", 5]], [None], {"a": 1}, [[["a"]]]])
@@ -151,9 +169,24 @@ def test_what_is_no_pair(text):
         pairs().predict([("a dog", "a cat"), text])
 
 
+def test_half_of_a_pair_has_vectors_of_zeros():
+    """As many as it has sentences and words, like every text."""
+    [half] = pairs().encode([("a dog", "")], levels=True)
+    assert (half.sentences.shape, [words.shape for words in half.words]) == ((1, 8), [(2, 8)])
+    assert not any(part.any() for part in (half.text, half.sentences, half.words[0]))
+
+
+def test_without_vectors_of_texts_nothing_is_encoded():
+    model = Majority(MajoritySettings(), ["a", "b"])
+    assert model.vector_size is None
+    line = "majority: a model without text vectors; expected one that has them, such as structured-documents"
+    with pytest.raises(BadInput, match=f"^{line}$"):
+        model.encode(["some words"])
+
+
 def test_other_wrong_arguments():
     model = documents()
-    for method in (model.predict, model.parse):
+    for method in (model.predict, model.parse, model.encode):
         with pytest.raises(TypeError, match="texts: expected a list of texts, got a string"):
             method("a dog")
         with pytest.raises(ValueError, match="batch_size: expected 1 or more, got 0"):
@@ -228,5 +261,5 @@ def test_what_a_model_has_if_it_says_nothing():
     assert not model.uses_gold
     assert Model.files == ()
     [parsed] = model.parse(["Some words. More."])
-    assert [sentence.words for sentence in parsed.sentences] == [["some", "words", "."], ["more", "."]]
+    assert [sentence.words for sentence in parsed.sentences] == [["Some", "words", "."], ["More", "."]]
     assert parsed.tree is parsed.weights is parsed.sentences[0].tree is None

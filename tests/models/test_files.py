@@ -295,7 +295,8 @@ def test_models_of_format_1_parse_as_they_did(name):
             (found.to_dict(), parse),
             *zip(found.to_dict()["sentences"], parse["sentences"], strict=True),
         ]:
-            assert mine.get("words") == theirs.get("words")
+            read = [word.lower() for word in mine.get("words", [])]  # that version did not keep capitals
+            assert read == theirs.get("words", [])
             assert mine["heads"] == theirs["heads"]
             assert (mine["weights"] is None) == (theirs["weights"] is None)
             for part in ("arcs", "roots") if mine["weights"] else ():

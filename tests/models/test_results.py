@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.models.building import TEXTS, batch_of, documents, random_words, scored
+from treetext.models import Prediction
 from treetext.nn import KINDS
 from treetext.trees import NonProjectiveTrees, ProjectiveTrees, Tree
 
@@ -73,13 +74,21 @@ def test_several_roots():
     assert all(len(p.tree.roots) >= 1 for p in found)
 
 
+def test_the_most_probable_labels():
+    found = Prediction("c", 0.4, {"a": 0.1, "b": 0.25, "c": 0.4, "d": 0.25})
+    assert list(found.top(3).probabilities.items()) == [("c", 0.4), ("b", 0.25), ("d", 0.25)]
+    assert found.top(1) == ("c", 0.4, {"c": 0.4})
+    assert list(found.top(9).probabilities) == ["c", "b", "d", "a"]
+    assert list(found.probabilities) == ["a", "b", "c", "d"]
+
+
 def test_as_json():
     model = documents({"attention": "simple"})
     [found] = model.parse(["The dog slept. Good."])
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["label"] == found.label
     assert plain["heads"] == list(found.tree.heads)
-    assert plain["sentences"][0]["words"] == ["the", "dog", "slept", "."]
+    assert plain["sentences"][0]["words"] == ["The", "dog", "slept", "."]
     assert plain["sentences"][0]["heads"] is None
     np.testing.assert_allclose(plain["sentences"][1]["weights"]["arcs"], found.sentences[1].weights.arcs)
     assert json.loads(json.dumps(model.parse([""])[0].to_dict()))["sentences"] == []
@@ -90,11 +99,11 @@ def test_as_conllu(kind):
     [found] = documents({"attention": kind}).parse(["The dog slept. Good."])
     first, second = found.to_conllu("doc").strip().split("\n\n")
     assert first.startswith(
-        f"# newdoc id = doc\n# label = {found.label}\n# sent_id = doc-1\n# text = the dog slept .\n"
+        f"# newdoc id = doc\n# label = {found.label}\n# sent_id = doc-1\n# text = The dog slept .\n"
     )
-    assert second.startswith("# sent_id = doc-2\n# text = good .\n# sent_head = ")
+    assert second.startswith("# sent_id = doc-2\n# text = Good .\n# sent_head = ")
     rows = [line.split("\t") for line in first.splitlines() if not line.startswith("#")]
     assert [len(row) for row in rows] == [10] * 4
-    assert [row[1] for row in rows] == ["the", "dog", "slept", "."]
+    assert [row[1] for row in rows] == ["The", "dog", "slept", "."]
     if kind in TREES:
         assert Tree.from_conllu(first) == found.sentences[0].tree

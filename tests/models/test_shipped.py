@@ -77,8 +77,13 @@ def test_what_ships(name, tmp_path, monkeypatch):
     [found] = model.parse([text])
     assert found.label in model.labels
     assert any(tree is not None for tree in (found.tree, *(sentence.tree for sentence in found.sentences)))
-    known = set(model.known_words)
-    assert len({word for sentence in found.sentences for word in sentence.words} & known) >= 3
+    words = [sentence.words for sentence in found.sentences]
+    assert words[0][0] in ("Mr.", "Mr", "A"), "as typed"
+    known, lexicon = set(model.known_words), model.read([words]).lexicon
+    assert len(set(lexicon) & known) >= 3
+    assert lexicon == [word.lower() for word in lexicon]
+    lower = [[word.lower() for word in sentence] for sentence in words]
+    assert model.predict([text]) == model.predict_tokens([lower]), "the same bits"
 
 
 @pytest.mark.parametrize("name", shipped_models())

@@ -3,7 +3,7 @@
 from treetext.models.base import Model, Output, Ran, TreeKind
 from treetext.models.files import check_free, load_model, push_to_hub, save_model, shipped_models
 from treetext.models.registry import find_model, models, register_model
-from treetext.models.results import Decoding, Parsed, ParsedSentence, Prediction, Weights
+from treetext.models.results import Decoding, Parsed, ParsedSentence, Prediction, Vectors, Weights
 from treetext.models.settings import LevelSettings, ModelSettings
 from treetext.models.structured_documents import StructuredDocuments, StructuredDocumentsSettings
 from treetext.models.structured_pairs import StructuredPairs, StructuredPairsSettings
@@ -24,6 +24,7 @@ __all__ = [
     "StructuredPairs",
     "StructuredPairsSettings",
     "TreeKind",
+    "Vectors",
     "VocabularySettings",
     "Weights",
     "check_free",

@@ -2,17 +2,29 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int
 from torch import Tensor, nn
 
 from treetext.data import BadInput, Corpus, Progress, Task, Tokenizer
 from treetext.data.batches import Batch, Batches, Texts
-from treetext.models.results import Decoding, Parsed, ParsedSentence, Prediction, check_decoding, decoded_level
+from treetext.data.splits import Hashes
+from treetext.models.results import (
+    Decoding,
+    Parsed,
+    ParsedSentence,
+    Prediction,
+    Vectors,
+    check_decoding,
+    decoded_level,
+    sentence_vectors,
+)
 from treetext.models.settings import ModelSettings
 from treetext.nn import LevelOutput, Replacement
 
@@ -82,6 +94,8 @@ class Model(nn.Module):
         if len(self.prior) != len(labels):
             raise ValueError(f"prior: expected {len(labels)} probabilities, one for each label, got {len(self.prior)}")
         self.about = about or {}
+        self.splits: Hashes | None = None
+        """The hashes of the texts that the model was trained and tested with, if they are known."""
 
     @abstractmethod
     def forward(
@@ -169,8 +183,12 @@ class Model(nn.Module):
         return fresh.eval()
 
     def tokens(self, text: Any) -> list[list[str]]:
-        """The sentences of a text as lists of words."""
+        """The sentences of a text as lists of words, as typed. `read` gives what the model reads."""
         return self.task.tokens(text, self.tokenizer)
+
+    def read(self, documents: Sequence[list[list[str]]]) -> Texts:
+        """Tokenised texts as the model reads them: with words in lower case, if its tokenizer says so."""
+        return Texts.from_words([self.tokenizer.read(sentences) for sentences in documents])
 
     def is_whole(self, document: list[list[str]]) -> bool:
         """Whether a tokenised text can be scored: a document with words, or a pair of two sentences with words."""
@@ -189,7 +207,7 @@ class Model(nn.Module):
     ) -> list[Prediction]:
         """`predict` for texts that `tokens` has tokenised."""
         predictions = [self._prediction(self.prior)] * len(documents)
-        for texts, _, output in self.run(Texts.from_words(documents), batch_size, progress=progress):
+        for texts, _, output in self.run(self.read(documents), batch_size, progress=progress):
             for text, probabilities in zip(texts, _probabilities(output), strict=True):
                 predictions[text] = self._prediction(probabilities)
         return predictions
@@ -221,13 +239,65 @@ class Model(nn.Module):
             Parsed(self._prediction(self.prior), [ParsedSentence(words, None, None) for words in sentences], None, None)
             for sentences in documents
         ]
-        for texts, batch, output in self.run(Texts.from_words(documents), batch_size, progress=progress):
+        for texts, batch, output in self.run(self.read(documents), batch_size, progress=progress):
             words = iter(decoded_level(output.levels.get("words"), batch.lengths, batch.order, decode))
             trees = decoded_level(output.levels.get("sentences"), batch.counts, batch.document_order, decode)
             for text, probabilities, tree in zip(texts, _probabilities(output), trees, strict=True):
                 sentences = [ParsedSentence(sentence, *next(words)) for sentence in documents[text]]
                 parsed[text] = Parsed(self._prediction(probabilities), sentences, *tree)
         return parsed
+
+    @overload
+    def encode(
+        self, texts: Sequence[Any], batch_size: int = ..., progress: Progress | None = ..., levels: Literal[False] = ...
+    ) -> Float32[np.ndarray, "texts k"]: ...
+    @overload
+    def encode(
+        self, texts: Sequence[Any], batch_size: int = ..., progress: Progress | None = ..., *, levels: Literal[True]
+    ) -> list[Vectors]: ...
+    def encode(
+        self, texts: Sequence[Any], batch_size: int = 32, progress: Progress | None = None, levels: bool = False
+    ) -> Any:
+        """A vector for each text: the one that the model classifies. A text without words gets zeros.
+
+        With ``levels=True``, also the vectors of its sentences and words. Raises `BadInput` if the model has none.
+        """
+        run = self.encode_levels if levels else self.encode_tokens
+        return run(self._tokens(texts), batch_size, progress)
+
+    def encode_tokens(
+        self, documents: Sequence[list[list[str]]], batch_size: int = 32, progress: Progress | None = None
+    ) -> Float32[np.ndarray, "texts k"]:
+        """`encode` for texts that `tokens` has tokenised."""
+        vectors = np.zeros((len(documents), self._size("text")), np.float32)
+        for texts, _, output in self.run(self.read(documents), batch_size, progress=progress):
+            vectors[texts] = _vectors(output)
+        return vectors
+
+    def encode_levels(
+        self, documents: Sequence[list[list[str]]], batch_size: int = 32, progress: Progress | None = None
+    ) -> list[Vectors]:
+        """`encode` with ``levels=True`` for texts that `tokens` has tokenised."""
+        size, k = self._size("word"), self._size("text")
+        vectors = [
+            Vectors(
+                np.zeros(k, np.float32),
+                np.zeros((len(sentences), size), np.float32),
+                [np.zeros((len(words), size), np.float32) for words in sentences],
+            )
+            for sentences in documents
+        ]
+        for texts, batch, output in self.run(self.read(documents), batch_size, progress=progress):
+            pairs = iter(sentence_vectors(output.levels["words"], batch.lengths, batch.order))
+            for text, vector in zip(texts, _vectors(output), strict=True):
+                sentences, words = zip(*islice(pairs, len(documents[text])), strict=True)
+                vectors[text] = Vectors(vector.copy(), np.stack(sentences), list(words))
+        return vectors
+
+    @property
+    def vector_size(self) -> int | None:
+        """The size of the vectors of texts, or None if the model has none."""
+        return self._sizes["text"]
 
     def run(
         self,
@@ -273,6 +343,23 @@ class Model(nn.Module):
                 raise type(error)(f"texts[{i}]: {error}") from None
         return documents
 
+    @cached_property
+    def _sizes(self) -> dict[str, int | None]:
+        """The sizes of the vectors of texts and words (and sentences), by a run on the sample of the task."""
+        [(_, _, output)] = self.run(self.read([self.task.sample.sentences]))
+        level = output.levels.get("words")
+        return {
+            "text": None if output.texts is None else output.texts.shape[-1],
+            "word": None if level is None else level[0].words.shape[-1],
+        }
+
+    def _size(self, what: str) -> int:
+        size = self._sizes[what]
+        if size is None:
+            expected = f"expected one that has them, such as structured-{self.task}"
+            raise BadInput(f"{self.settings.kind}: a model without {what} vectors; {expected}")
+        return size
+
     def _prediction(self, probabilities: Sequence[float]) -> Prediction:
         best = int(np.argmax(probabilities))
         return Prediction(self.labels[best], probabilities[best], dict(zip(self.labels, probabilities, strict=True)))
@@ -281,6 +368,12 @@ class Model(nn.Module):
 def _probabilities(output: Output) -> list[list[float]]:
     probabilities: list[list[float]] = output.logits.double().softmax(-1).tolist()
     return probabilities
+
+
+def _vectors(output: Output) -> Float32[np.ndarray, "texts k"]:
+    assert output.texts is not None
+    vectors: np.ndarray = output.texts.float().cpu().numpy()
+    return vectors
 
 
 def _similar(whole: Int[np.ndarray, "_"], texts: Texts, batch_size: int, most_words: int | None) -> Iterator[list[int]]:

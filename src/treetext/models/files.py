@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError
+from safetensors import numpy as arrays
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -23,6 +24,8 @@ from treetext.models.registry import find_model
 
 FORMAT: Final = 2
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+SPLITS = "splits.safetensors"
+"""The hashes of the texts of each split, if they are known: what the model has seen, without the texts."""
 SHIPPED = Path(__file__).parent / "shipped"
 
 
@@ -56,6 +59,10 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
         weights = _halved(model.state_dict()) if half else model.state_dict()
         save_file({name: values.contiguous() for name, values in weights.items()}, aside / WEIGHTS)
         model.write_files(aside)
+        files = [WEIGHTS, *model.files]
+        if model.splits is not None:
+            arrays.save_file(model.splits, aside / SPLITS)
+            files.append(SPLITS)
         config = Config(
             format=FORMAT,
             treetext=__version__,
@@ -66,12 +73,14 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
             lowercase=model.tokenizer.lowercase,
             tokenized=model.tokenizer.tokenized,
             about=model.about,
-            sha256={name: _digest(aside / name) for name in (WEIGHTS, *model.files)},
+            sha256={name: _digest(aside / name) for name in files},
         )
         (aside / CARD).write_text(card(model), encoding="utf-8")
         (aside / CONFIG).write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        for name in (WEIGHTS, *model.files, CARD, CONFIG):
+        for name in (*files, CARD, CONFIG):
             os.replace(aside / name, directory / name)
+        if model.splits is None:  # those of a model that was here before
+            (directory / SPLITS).unlink(missing_ok=True)
     except (OSError, SafetensorError) as error:  # such as a full disk
         problem = getattr(error, "strerror", None) or error
         raise OSError(f"{directory}: not saved: {problem}; what was there is as it was") from None
@@ -103,7 +112,8 @@ def load_model(name: str | Path) -> Model:
         raise BadInput(f"{directory / CONFIG}: settings.{_problem(error)}") from None
     except BadInput as error:
         raise BadInput(f"{directory / CONFIG}: settings.{error}") from None
-    for file in (WEIGHTS, *cls.files):
+    kept = [SPLITS] if SPLITS in config.sha256 else []
+    for file in (WEIGHTS, *cls.files, *kept):
         if not (directory / file).exists():
             raise BadInput(f"{directory / file}: missing; expected a whole model")
         if _digest(directory / file) != config.sha256.get(file):
@@ -119,6 +129,8 @@ def load_model(name: str | Path) -> Model:
     except (SafetensorError, RuntimeError, KeyError) as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"{directory / WEIGHTS}: does not go with {CONFIG}: {problem}") from None
+    if kept:
+        model.splits = arrays.load_file(directory / SPLITS)
     return model.eval()
 
 

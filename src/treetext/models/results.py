@@ -1,4 +1,4 @@
-"""The results of models: labels with probabilities, and trees."""
+"""The results of models: labels with probabilities, trees, and vectors."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -20,6 +20,21 @@ class Prediction(NamedTuple):
     probability: float
     probabilities: dict[str, float]
     """The probabilities of all labels, in the order of the model's classes."""
+
+    def top(self, k: int) -> "Prediction":
+        """The same with only the `k` most probable labels (all, if there are fewer), the most probable one first."""
+        ranked = sorted(self.probabilities.items(), key=lambda each: -each[1])
+        return self._replace(probabilities=dict(ranked[:k]))
+
+
+class Vectors(NamedTuple):
+    """The vectors of a text at each level. Sentences and words are those of `Model.tokens`."""
+
+    text: Float32[np.ndarray, "k"]
+    sentences: Float32[np.ndarray, "sentences m"]
+    """The vector of each sentence, composed of its own words only."""
+    words: list[Float32[np.ndarray, "words m"]]
+    """The vectors of the words of each sentence, in the context of that sentence."""
 
 
 class Weights(NamedTuple):
@@ -120,6 +135,17 @@ def decoded_level(
         for i, n in enumerate(sizes.tolist()):
             parsed.append((trees[i], Weights(arcs[i, :n, :n].copy(), roots[i, :n].copy())))
     return [parsed[i] for i in order.tolist()]
+
+
+def sentence_vectors(
+    level: list[LevelOutput], lengths: list[Int[Tensor, "_"]], order: Int[Tensor, "_"]
+) -> list[tuple[Float32[np.ndarray, "m"], Float32[np.ndarray, "words m"]]]:
+    """The vector of each sentence and those of its words, in the order of the text; arguments as of `decoded_level`."""
+    vectors: list[tuple[np.ndarray, np.ndarray]] = []
+    for bucket, sizes in zip(level, lengths, strict=True):
+        sentences, words = (x.float().cpu().numpy() for x in (bucket.vectors, bucket.words))
+        vectors += [(sentences[i].copy(), words[i, :n].copy()) for i, n in enumerate(sizes.tolist())]
+    return [vectors[i] for i in order.tolist()]
 
 
 def _decoded(trees: TreeDistribution, decode: Decoding) -> Sequence[Tree]:

@@ -167,6 +167,7 @@ def shrink(model: M, words: int) -> M:
     small = type(model)(
         model.settings, model.labels, model.tokenizer, vocabulary=vocabulary, prior=model.prior, about=dict(model.about)
     )
+    small.splits = model.splits
     small.to(model.embedding.weight).load_state_dict(weights)
     return small.eval()
 
