@@ -116,6 +116,22 @@ def test_accuracies(confident, hidden_trees):
     assert ablate(confident, hidden_trees, resamples=50) == found
 
 
+def test_lost_accuracy_is_paired(confident, hidden_trees):
+    """Its bootstrap draws a text with both of its predictions."""
+    own, uniform = ablate(confident, hidden_trees, resamples=80, seed=3)[:2]
+    assert own.lost == (0, 0, 0)
+    assert uniform.lost.value == pytest.approx(own.accuracy.value - uniform.accuracy.value)
+    targets = hidden_trees.targets(confident.labels)[hidden_trees.rows["test"]]
+    classes = scores(confident, hidden_trees, **both(uniform_marginals)).argmax(-1).numpy()
+    before, after = predictions(confident, hidden_trees, "test") == targets, classes == targets
+    draws = np.random.default_rng(3)
+    differences = []
+    for _ in range(80):
+        drawn = draws.integers(40, size=40)
+        differences.append(before[drawn].mean() - after[drawn].mean())
+    assert uniform.lost[1:] == pytest.approx(tuple(np.quantile(differences, [0.025, 0.975])))
+
+
 def test_levels_without_trees_keep_their_attention(hidden_trees):
     model = make_model(hidden_trees, words__attention="simple")
     assert [each.levels for each in ablate(model, hidden_trees, resamples=0)] == [[], *[["sentences"]] * 3]

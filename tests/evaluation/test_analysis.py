@@ -57,6 +57,20 @@ def test_references_stand_beside(analysis):
         assert level.figures["gold"]["gold_heads"] == (1, 1, 1)
 
 
+@pytest.mark.parametrize("level", ["words", "sentences"])
+def test_nodes_near_the_root(analysis, parsed, level):
+    near = total = 0
+    for tree in trees_of(parsed, level):
+        if len(tree) >= 4:
+            near += sum(tree.depths[node] <= 2 for node in range(len(tree)))
+            total += len(tree)
+    model, random, more = getattr(analysis, level).near_root
+    assert model.value == pytest.approx(near / total)
+    assert more.value == pytest.approx(model.value - random.value)
+    assert model.low <= model.value <= model.high
+    assert more.low <= more.value <= more.high
+
+
 def test_gold_trees(analysis, confident, hidden_trees):
     recovery = gold_recovery(confident, hidden_trees)
     for name, level in analysis.levels.items():
@@ -140,7 +154,8 @@ def plain(tmp_path, monkeypatch):
     """Texts without gold trees, some of them without words, some of one word."""
     monkeypatch.setenv("TREETEXT_CACHE", str(tmp_path))
     file = tmp_path / "texts.csv"
-    file.write_text("text,label\n" + 'a b c. d.,x\n"",y\nb,x\nb a. d c e. f g h i.,y\n' * 20)
+    rows = [f'a b c. d{i}.,x\n"",y\nb{i},x\nb a. d c e. f g h i{i}.,y\n' for i in range(20)]
+    file.write_text("text,label\n" + "".join(rows))
     return open_corpus(reader("csv", path=str(file), split=(0.3, 0.2, 0.5)))
 
 

@@ -52,7 +52,7 @@ def test_levels_without_trees_are_left_out(corpus):
 def test_without_gold_trees_there_is_nothing_to_recover(tmp_path, monkeypatch):
     monkeypatch.setenv("TREETEXT_CACHE", str(tmp_path))
     file = tmp_path / "texts.csv"
-    file.write_text("text,label\n" + "a b. c d.,x\nb a. d c.,y\n" * 20)
+    file.write_text("text,label\n" + "".join(f"a b. c d{i}.,x\nb a. d c{i}.,y\n" for i in range(20)))
     plain = open_corpus(reader("csv", path=str(file)))
     model = new_model(load_recipe("hidden-trees/both"), plain)
     with pytest.raises(BadInput, match="no gold trees"):

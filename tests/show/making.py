@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treetext.evaluation import Evaluation
+from treetext.evaluation import score
 from treetext.models import Parsed, ParsedSentence, Prediction, Weights
 from treetext.show import Document
 from treetext.trees import Tree
@@ -57,8 +57,6 @@ def documents(count, sentences, chance, labels=LABELS):
 
 
 def evaluation(documents, labels=LABELS):
-    confusion = np.zeros((len(labels), len(labels)), int)
-    for document in documents:
-        confusion[labels.index(document.label), labels.index(document.parsed.label)] += 1
-    right = float(confusion.trace() / confusion.sum())
-    return Evaluation("test", len(documents), 0, right, list(labels), confusion.tolist())
+    targets = np.array([labels.index(document.label) for document in documents])
+    shares = [[document.parsed.prediction.probabilities[label] for label in labels] for document in documents]
+    return score("test", list(labels), targets, np.array(shares))

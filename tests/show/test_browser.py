@@ -7,6 +7,7 @@ import pytest
 
 from tests.show.browser import chromium, every, new_page, wait
 from tests.show.making import LABELS, NASTY, documents, evaluation, parsed, random_tree
+from treetext.evaluation import score
 from treetext.show import Document, report_page
 from treetext.show.documents import is_projective
 
@@ -270,3 +271,32 @@ def test_paper(page):
 def test_an_address_opens_its_document(page):
     page.evaluate("location.hash = '#document-5'")
     opened(page, 5)
+
+
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_pictures_of_scores_can_be_read(page, tmp_path, count):
+    """Numbers stay within their cells, names left of the matrix and above it, and the picture within the page."""
+    chance = np.random.default_rng(0)
+    labels = [f"a category with a long name, {i}" if i % 2 else f"class {i}" for i in range(count)]
+    targets = chance.integers(count, size=50_000)
+    shares = chance.dirichlet(np.ones(count), 50_000)
+    shares[np.arange(50_000), targets] += 1
+    found = score("test", labels, targets, shares / 2)
+    path = tmp_path / "report.html"
+    path.write_text(report_page(found, documents(2, lambda _: [["a"]], chance, labels)), encoding="utf-8")
+    with new_page(page.context.browser, path.as_uri()) as shown:
+        inside = """(all) => all.every((found) => {
+            const [outer, inner] = [found.querySelector("rect"), found.querySelector("text")]
+                .map((part) => part.getBoundingClientRect());
+            return outer.left <= inner.left && inner.right <= outer.right;
+        })"""
+        cells = "#scores ~ * g:has(.cell)"
+        assert shown.locator(cells).count() == count**2
+        assert shown.eval_on_selector_all(cells, inside)
+        within = """(all) => all.every((svg) => [...svg.querySelectorAll("text")].every((text) => {
+            const [outer, inner] = [svg, text].map((part) => part.getBoundingClientRect());
+            return outer.left - 1 <= inner.left && inner.right <= outer.right + 1
+                && outer.top - 1 <= inner.top && inner.bottom <= outer.bottom + 1;
+        }))"""
+        assert shown.eval_on_selector_all("#scores ~ * svg", within)
+        assert shown.evaluate("document.documentElement.scrollWidth") <= 1200

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.show.making import LABELS, NASTY, documents, evaluation, parsed
+from treetext.evaluation import Baseline, score
 from treetext.models import Weights
 from treetext.show import Document, Table, report_page
 from treetext.show.documents import packed, percents
@@ -138,6 +139,50 @@ def test_scores_and_accessible_tables(nasty):
     words = "".join(text for tag, text in read.texts if tag not in ("script", "style"))
     for expected in ("0.0%95% interval 0.0 to 79.3", "<u>t</u>", "0.12", "5 & 6", "<hr>", "Training loss by epoch"):
         assert expected in words
+
+
+def words_of(page):
+    return "".join(text for tag, text in Reader(page).texts if tag not in ("script", "style"))
+
+
+@pytest.mark.parametrize("count", [2, 20, 21])
+def test_pictures_of_the_scores(count):
+    """Cells have counts, and are as dark as their share of the row; beyond 20 classes, there is a list."""
+    chance, labels = np.random.default_rng(0), [f"class {i} <b>" for i in range(count)]
+    targets = chance.integers(count, size=500)
+    shares = chance.dirichlet(np.ones(count), 500)
+    shares[np.arange(500), targets] += 0.2
+    shares[:, -1] = 0
+    found = score("test", labels, targets, shares / shares.sum(1, keepdims=True))
+    page = report_page(found, documents(3, lambda _: [["a"]], chance, labels))
+    read = Reader(page)
+    cells = [attributes for tag, attributes in read.tags if "cell" in attributes.get("class", "").split()]
+    bars = [attributes for tag, attributes in read.tags if attributes.get("class") == "bar"]
+    assert len(bars) == sum(each.texts > 0 for each in found.reliability)
+    tallest = max(found.reliability, key=lambda each: each.accuracy or 0).accuracy
+    assert max(float(bar["height"]) for bar in bars) == pytest.approx(260 * tallest, abs=0.1)
+    words = words_of(page)
+    assert f"never predicted: {labels[-1]}" in words
+    assert f"Calibration error {100 * found.ece:.1f}% (expected calibration error, 15 bins" in words
+    if count > 20:
+        assert cells == []
+        assert f"Largest confusions{len(found.confusions)} pairs of classes are confused" in words
+        return
+    confusion = np.array(found.confusion)
+    expected = 0.6 * confusion / confusion.sum(1, keepdims=True)
+    assert [float(each["fill-opacity"]) for each in cells] == pytest.approx(expected.ravel().tolist(), abs=0.001)
+    titles = [text for tag, text in read.texts if tag == "title"]
+    said = f"{labels[0]} predicted as {labels[1]}: {confusion[0][1]} of {confusion[0].sum()} texts, "
+    assert any(title.startswith(said) for title in titles)
+
+
+def test_bag_of_words_and_verdict():
+    made = documents(3, lambda _: [["a"]], np.random.default_rng(0))
+    words = words_of(report_page(evaluation(made), made, bag_of_words=Baseline(0.785), verdict=["Trees <matter>."]))
+    assert "Bag of words78.5%" in words
+    assert "Statistics of the treesTrees <matter>." in words
+    words = words_of(report_page(evaluation(made), made, bag_of_words=Baseline(None, "not measured on test")))
+    assert "Bag of words–not measured on test" in words
 
 
 def test_a_model_without_trees():

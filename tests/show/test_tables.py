@@ -28,7 +28,7 @@ def analysis():
     words = level("model", "untrained", "other", "gold", height=Interval(3.14159, 2.5, 4.0), margin=NOTHING)
     sentences = level("model", "random")._replace(single=0)
     ablation = [
-        Ablated("own", [], HALF, Interval(0.0, 0.0, 0.0), None),
+        Ablated("own", [], HALF, Interval(0.0, 0.0, 0.0), None, Interval(0.0312, 0.012, 0.05)),
         Ablated("shuffled", ["words", "sentences"], None, HALF, 0.98765),
     ]
     return Analysis("data", "f", "test", 10, 0, HALF, words, sentences, ablation)
@@ -51,8 +51,8 @@ def test_cells_are_values(analysis):
     assert sentences.title == "Trees of sentences: 1,234 trees, 5,678 nodes"
     assert "gold" not in sentences.note
     assert rows_of(ablation) == {
-        "own": [50.0, Bounds(25.0, 75.0), 0.0, Bounds(0.0, 0.0), None],
-        "shuffled, words and sentences": [None, None, 50.0, Bounds(25.0, 75.0), 98.77],
+        "own": [50.0, Bounds(25.0, 75.0), 3.12, Bounds(1.2, 5.0), 0.0, Bounds(0.0, 0.0), None],
+        "shuffled, words and sentences": [None, None, None, None, 50.0, Bounds(25.0, 75.0), 98.77],
     }
     for table in analysis_tables(analysis):
         assert all(len(row) == len(table.columns) for row in table.rows)
@@ -102,7 +102,7 @@ def test_the_terminal():
         "        this model  95% interval  others",
         "height        2.50  2.00 to 3.00   10.25",
         "roots            –             –    some",
-        "size       1234.00   -1.3 to 5.0    0.50",
+        "size         1,234   -1.3 to 5.0    0.50",
         "",
         "A note.",
     ]

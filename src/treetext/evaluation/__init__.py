@@ -4,11 +4,22 @@ from treetext.evaluation.ablation import Ablated, ablate
 from treetext.evaluation.agreement import Compared, TreebankAgreement, agreement
 from treetext.evaluation.analysis import Analysis, analyse
 from treetext.evaluation.bootstrap import Interval
-from treetext.evaluation.figures import FIGURES, Agreement, LevelAnalysis
+from treetext.evaluation.figures import FIGURES, Agreement, LevelAnalysis, NearRoot
 from treetext.evaluation.recovery import Recovery, gold_recovery
 from treetext.evaluation.references import REFERENCES, reference_heads
 from treetext.evaluation.run import run
-from treetext.evaluation.scores import Evaluation, evaluate, predictions
+from treetext.evaluation.scores import (
+    Baseline,
+    Bin,
+    ClassScores,
+    Confusion,
+    Evaluation,
+    baseline,
+    evaluate,
+    predictions,
+    probabilities,
+    score,
+)
 from treetext.evaluation.shapes import Statistics, tree_statistics
 
 __all__ = [
@@ -17,20 +28,28 @@ __all__ = [
     "Ablated",
     "Agreement",
     "Analysis",
+    "Baseline",
+    "Bin",
+    "ClassScores",
     "Compared",
+    "Confusion",
     "Evaluation",
     "Interval",
     "LevelAnalysis",
+    "NearRoot",
     "Recovery",
     "Statistics",
     "TreebankAgreement",
     "ablate",
     "agreement",
     "analyse",
+    "baseline",
     "evaluate",
     "gold_recovery",
     "predictions",
+    "probabilities",
     "reference_heads",
     "run",
+    "score",
     "tree_statistics",
 ]

@@ -32,6 +32,8 @@ class Ablated(NamedTuple):
     """The share of texts whose label changes."""
     moved: float | None
     """For shuffled marginals, the share of sequences that got the marginals of another sequence."""
+    lost: Interval | None = None
+    """The accuracy with the model's own marginals minus this one, on the same texts; None if they have no labels."""
 
 
 def ablate(
@@ -149,7 +151,9 @@ def _ablated(
 ) -> Ablated:
     shuffles = [kind for kind in trial.kinds.values() if isinstance(kind, Shuffled) and kind.seen]
     moved = sum(each.moved for each in shuffles) / sum(each.seen for each in shuffles) if shuffles else None
-    right = np.zeros(len(classes), bool) if targets is None else classes == targets
-    counts = np.stack([right, classes != own], -1).astype(float)
-    accuracy, changed = intervals(np.stack([counts, np.ones_like(counts)], -1), resamples, seed)
-    return Ablated(trial.name, trial.levels, None if targets is None else accuracy, changed, moved)
+    right, before = (np.zeros(len(classes)) if targets is None else each == targets for each in (classes, own))
+    # The difference of each text: an interval of paired differences is narrower than those of both accuracies.
+    counts = np.stack([right, classes != own, before.astype(float) - right], -1).astype(float)
+    accuracy, changed, lost = intervals(np.stack([counts, np.ones_like(counts)], -1), resamples, seed)
+    known = targets is not None
+    return Ablated(trial.name, trial.levels, accuracy if known else None, changed, moved, lost if known else None)

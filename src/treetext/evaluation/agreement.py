@@ -116,8 +116,7 @@ def _induced(
     model: Model, documents: Sequence[AnnotatedDocument], levels: list[str], progress: Progress | None
 ) -> dict[str, Induced]:
     """The model's trees over the treebank's words."""
-    written = str.lower if model.tokenizer.lowercase else str
-    texts = [[list(map(written, sentence.words)) for sentence in document.sentences] for document in documents]
+    texts = [[list(sentence.words) for sentence in document.sentences] for document in documents]
     induced = induce_from_words(model, model.task.from_sentences(texts), levels, progress)
     if "words" in induced:
         # Word trees do not depend on other sentences, so the grouping of sentences does not matter.

@@ -13,6 +13,7 @@ from treetext.evaluation.figures import LevelAnalysis, judge, plain
 from treetext.evaluation.induced import Induced, induce
 from treetext.evaluation.run import check_task
 from treetext.evaluation.sources import LEVELS, MODEL, check_levels, checked_levels, checked_targets, sources
+from treetext.evaluation.verdict import verdict
 from treetext.models import Model
 
 
@@ -37,9 +38,14 @@ class Analysis:
         """The levels that have trees."""
         return {name: level for name in LEVELS if (level := getattr(self, name)) is not None}
 
+    @property
+    def verdict(self) -> list[str]:
+        """Three sentences: do the trees matter for the label, are they flat, and are they vacuous?"""
+        return verdict(self.levels, self.ablation)
+
     def to_dict(self) -> dict[str, Any]:
         """The analysis as plain lists and dictionaries, for JSON."""
-        return {name: plain(value) for name, value in vars(self).items()}
+        return {**{name: plain(value) for name, value in vars(self).items()}, "verdict": self.verdict}
 
 
 def analyse(

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from treetext.evaluation.bootstrap import Interval, intervals
 from treetext.evaluation.induced import Induced
 from treetext.evaluation.references import REFERENCES, reference_heads
-from treetext.evaluation.shapes import COMPARED, SHAPES, compare, count_shapes
+from treetext.evaluation.shapes import COMPARED, SHAPES, SMALL, Forest, compare, count_shapes
 from treetext.evaluation.sources import GOLD, MODEL, UNTRAINED
 from treetext.models import TreeKind
 
@@ -30,6 +30,15 @@ class Agreement(NamedTuple):
     roots: Interval
 
 
+class NearRoot(NamedTuple):
+    """The share of nodes that are a root or hang from one, in trees of 4 nodes or more."""
+
+    model: Interval
+    random: Interval
+    more: Interval
+    """The share of the model minus that of random trees over the same nodes."""
+
+
 class LevelAnalysis(NamedTuple):
     """The figures of the trees over words, or over sentences."""
 
@@ -40,6 +49,7 @@ class LevelAnalysis(NamedTuple):
     figures: dict[str, dict[str, Interval]]
     """For each source of trees (the model, the untrained model, random trees, …), each of `FIGURES`."""
     agreement: list[Agreement]
+    near_root: NearRoot | None = None
 
 
 def judge(
@@ -78,7 +88,20 @@ def judge(
     figures = {name: {figure: next(values) for figure in FIGURES} for name in heads}
     agreement = [Agreement(*pair, next(values), next(values), next(values)) for pair in pairs]
     single = int(np.count_nonzero(own.lengths == 1))
-    return LevelAnalysis(len(own.lengths), len(own.heads), single, figures, agreement)
+    near = _near_root(own, heads["random"], documents, resamples, seed)
+    return LevelAnalysis(len(own.lengths), len(own.heads), single, figures, agreement, near)
+
+
+def _near_root(own: Forest, random: Int[np.ndarray, "nodes"], documents: int, resamples: int, seed: int) -> NearRoot:
+    large = own.lengths > SMALL
+    nodes = np.repeat(large, own.lengths)
+    forests = [Forest(heads[nodes], own.lengths[large], own.documents[large]) for heads in (own.heads, random)]
+    depths = [SHAPES.index("depth_1"), SHAPES.index("depth_2")]
+    mine, theirs = (count_shapes(forest, documents)[:, depths] for forest in forests)
+    total = mine[:, 0, 1]
+    counts = [np.stack([near, total], -1) for near in (mine[..., 0].sum(1), theirs[..., 0].sum(1))]
+    counts.append(np.stack([counts[0][:, 0] - counts[1][:, 0], total], -1))
+    return NearRoot(*intervals(np.stack(counts, 1), resamples, seed))
 
 
 def plain(value: Any) -> Any:

@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from treetext.data import Corpus, Progress
-from treetext.data.batches import Texts
 from treetext.evaluation.run import prior_classes, run
 from treetext.evaluation.shapes import Forest
 from treetext.models import Model, Ran
@@ -46,7 +45,7 @@ def induce_from_words(
     """The trees of some levels over tokenised texts, each a document or a pair."""
     lengths = [np.array([len(words) for words in sentences], np.int64) for sentences in documents]
     gathered = Gathered(levels, lengths, np.arange(len(documents)))
-    for ran in model.run(Texts.from_words(documents), progress=progress, doing="inducing trees"):
+    for ran in model.run(model.read(documents), progress=progress, doing="inducing trees"):
         gathered.add(ran)
     return gathered.levels
 

@@ -1,13 +1,54 @@
-"""Accuracy and confusion matrix of a model on a split."""
+"""Scores of a model on a split: accuracy, F1, confusions, log loss and calibration."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from treetext.data import Corpus, Progress, Reader, open_corpus
-from treetext.evaluation.run import check_task, prior_classes, run
+from treetext.evaluation.run import check_task, run
 from treetext.models import Model
+
+BINS = 15
+"""The number of bins of the calibration error, as in Guo et al. (2017)."""
+
+
+class ClassScores(NamedTuple):
+    """The scores of one class. None where there is nothing to divide by."""
+
+    label: str
+    texts: int
+    """The number of texts with this label."""
+    predicted: int
+    """The number of texts for which this label was predicted."""
+    precision: float | None
+    """The share of the texts with this prediction that have this label; None if it was never predicted."""
+    recall: float | None
+    """The share of the texts with this label that have this prediction; None if there is no such text."""
+    f1: float | None
+    """The harmonic mean of the two; 0 if no text is right, None if there is neither a text nor a prediction."""
+
+
+class Confusion(NamedTuple):
+    """Texts with one label for which another one was predicted."""
+
+    label: str
+    predicted: str
+    texts: int
+    share: float
+    """The share of all texts with this label."""
+
+
+class Bin(NamedTuple):
+    """The texts whose highest probability is above `low` and at most `high`."""
+
+    low: float
+    high: float
+    texts: int
+    confidence: float | None
+    """The mean highest probability; None if there are no texts."""
+    accuracy: float | None
 
 
 class Evaluation(NamedTuple):
@@ -21,27 +62,167 @@ class Evaluation(NamedTuple):
     labels: list[str]
     confusion: list[list[int]]
     """At [i][j], the number of texts with label i for which label j was predicted."""
+    log_loss: float
+    """The mean of -log p(label), in nats. As in scikit-learn, probabilities below 2.2e-16 count as that."""
+    reliability: list[Bin]
+    """Texts by the highest probability that the model gives to a class, in 15 bins of equal width."""
+
+    @property
+    def classes(self) -> list[ClassScores]:
+        """The scores of each class."""
+        confusion = np.array(self.confusion)
+        counts = np.stack([confusion.diagonal(), confusion.sum(1), confusion.sum(0)], 1).tolist()
+        return [_class_scores(label, *each) for label, each in zip(self.labels, counts, strict=True)]
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean of F1 over the classes that have texts or predictions."""
+        return float(np.mean([each.f1 for each in self.classes if each.f1 is not None]))
+
+    @property
+    def ece(self) -> float:
+        """The expected calibration error (Guo et al. 2017, On Calibration of Modern Neural Networks).
+
+        The mean over texts of the difference between the mean highest probability and the accuracy in their bin.
+        """
+        gaps = [each.texts * abs((each.confidence or 0) - (each.accuracy or 0)) for each in self.reliability]
+        return sum(gaps) / self.documents
+
+    @property
+    def never_predicted(self) -> list[str]:
+        """The classes that have texts, but that were never predicted."""
+        return [each.label for each in self.classes if each.texts and not each.predicted]
+
+    def missing(self, most: int = 10) -> str:
+        """The classes that were never predicted, in one line: the first ones, and the number of all others."""
+        labels = self.never_predicted
+        return ", ".join(labels[:most]) + (f" and {len(labels) - most:,} more" if len(labels) > most else "")
+
+    @property
+    def confusions(self) -> list[Confusion]:
+        """All pairs of a label and another prediction that have texts, the most frequent first."""
+        texts = [sum(row) for row in self.confusion]
+        pairs = [
+            Confusion(self.labels[i], self.labels[j], count, count / texts[i])
+            for i, row in enumerate(self.confusion)
+            for j, count in enumerate(row)
+            if count and i != j
+        ]
+        return sorted(pairs, key=lambda pair: -pair.texts)
+
+    def summary(self) -> dict[str, Any]:
+        """The scores of all classes together, and the classes that were never predicted."""
+        names = ("accuracy", "macro_f1", "log_loss", "ece", "never_predicted")
+        return {name: getattr(self, name) for name in names}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All scores as plain lists and dictionaries, for JSON."""
+        return {
+            **self._asdict(),
+            **self.summary(),
+            "classes": [each._asdict() for each in self.classes],
+            "reliability": [each._asdict() for each in self.reliability],
+        }
+
+
+class Baseline(NamedTuple):
+    """The accuracy of a baseline that was measured in training, or the reason why there is none."""
+
+    accuracy: float | None
+    reason: str = ""
 
 
 def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress: Progress | None = None) -> Evaluation:
-    """The accuracy on all texts of a split, including those without words."""
+    """The scores on all texts of a split, including those without words."""
     corpus = data if isinstance(data, Corpus) else open_corpus(data, progress)
     check_task(model, corpus)
     corpus.check_split(split)
     corpus.check_labels(model.labels, (split,))
-    predicted = predictions(model, corpus, split, progress)
     rows = corpus.rows[split]
     targets = corpus.targets(model.labels)[rows]
-    confusion = np.zeros((len(model.labels), len(model.labels)), int)
-    np.add.at(confusion, (targets, predicted), 1)
     empty = len(rows) - len(corpus.whole(split))
-    accuracy = float(np.mean(predicted == targets))
-    return Evaluation(split, len(rows), empty, accuracy, model.labels, confusion.tolist())
+    return score(split, model.labels, targets, probabilities(model, corpus, split, progress), empty)
+
+
+def score(
+    split: str,
+    labels: list[str],
+    targets: Int[np.ndarray, "texts"],
+    shares: Float[np.ndarray, "texts classes"],
+    empty: int = 0,
+) -> Evaluation:
+    """The scores of predictions. `targets` has the class of each text, `shares` the probabilities of all classes."""
+    predicted, right = shares.argmax(1), shares.argmax(1) == targets
+    confusion = np.zeros((len(labels), len(labels)), int)
+    np.add.at(confusion, (targets, predicted), 1)
+    given = shares[np.arange(len(targets)), targets]
+    return Evaluation(
+        split=split,
+        documents=len(targets),
+        empty=empty,
+        accuracy=float(right.mean()),
+        labels=labels,
+        confusion=confusion.tolist(),
+        log_loss=float(-np.log(np.maximum(given, np.finfo(float).eps)).mean()),
+        reliability=_reliability(shares.max(1), right),
+    )
+
+
+def probabilities(
+    model: Model, corpus: Corpus, split: str, progress: Progress | None = None
+) -> Float[np.ndarray, "texts classes"]:
+    """The probability of each class for each text of a split. Texts without words get the prior."""
+    shares = np.tile(np.array(model.prior, float), (len(corpus.rows[split]), 1))
+    for texts, _, output in run(model, corpus, split, progress=progress):
+        shares[texts] = output.logits.double().softmax(-1).cpu().numpy()
+    return shares
 
 
 def predictions(model: Model, corpus: Corpus, split: str, progress: Progress | None = None) -> Int[np.ndarray, "_"]:
     """The class of each text of a split, as an index into the labels. Texts without words get the prior's class."""
-    classes = prior_classes(model, corpus, split)
-    for texts, _, output in run(model, corpus, split, progress=progress):
-        classes[texts] = output.logits.argmax(-1).cpu().numpy()
+    classes: np.ndarray = probabilities(model, corpus, split, progress).argmax(1)
     return classes
+
+
+def baseline(name: str, about: Mapping[str, Any], corpus: Corpus, split: str) -> Baseline:
+    """The accuracy of a baseline on a split, if training has measured it on the same texts.
+
+    `about` is that of the model; its ``baselines`` has accuracies by name ("majority", "bag of words") and split.
+    """
+    measured = (about.get("baselines") or {}).get(name)
+    if not measured:
+        return Baseline(None, "not measured in training")
+    if about.get("fingerprint") != corpus.fingerprint or not _same_split(about, corpus):
+        return Baseline(None, "not measured on these texts")
+    if measured.get(split) is None:
+        return Baseline(None, f"not measured on {split}")
+    return Baseline(float(measured[split]))
+
+
+def _same_split(about: Mapping[str, Any], corpus: Corpus) -> bool:
+    """Whether a corpus is split as in training. Its fingerprint does not depend on the split."""
+    trained = (about.get("recipe") or {}).get("data") or {}
+    now = corpus.data.model_dump(mode="json", exclude={"path", "train", "dev", "test"})
+    return all(trained.get(name) == value for name, value in now.items())
+
+
+def _class_scores(label: str, right: int, texts: int, predicted: int) -> ClassScores:
+    return ClassScores(
+        label,
+        texts,
+        predicted,
+        right / predicted if predicted else None,
+        right / texts if texts else None,
+        2 * right / (texts + predicted) if texts + predicted else None,
+    )
+
+
+def _reliability(confidence: Float[np.ndarray, "texts"], right: np.ndarray) -> list[Bin]:
+    edges = np.linspace(0, 1, BINS + 1)
+    places = np.digitize(confidence, edges[1:-1], right=True)
+    bins = []
+    for i in range(BINS):
+        inside = places == i
+        means = [float(each[inside].mean()) for each in (confidence, right)] if inside.any() else [None, None]
+        bins.append(Bin(float(edges[i]), float(edges[i + 1]), int(inside.sum()), *means))
+    return bins

@@ -14,6 +14,7 @@ from numba import njit
 from treetext.trees import ROOT, Tree
 
 DEEPEST = 6  # each depth up to this one has a figure, as in the paper
+SMALL = 3  # trees with at most so many nodes have no shape to speak of: all hang from one node
 
 
 class Statistics(NamedTuple):
@@ -141,7 +142,7 @@ def _count_tree(heads: Any, counts: Any) -> None:
     if n == 1:
         return
     column = 3 + DEEPEST
-    if n > 3:
+    if n > SMALL:
         star = height <= 2 and (roots == 1 or roots == n)
         _add(counts, column, star, 1)
         _add(counts, column + 1, star or (roots == 1 and ((children == n - 2) & (heads != ROOT)).any()), 1)

@@ -1,8 +1,8 @@
 """Trees for GraphViz."""
 
 from treetext.models import Parsed, Weights
-from treetext.show.terminal import head_shares, shortened
-from treetext.show.text import printable
+from treetext.show.terminal import head_shares
+from treetext.show.text import printable, shortened
 from treetext.trees import ROOT, Tree
 
 

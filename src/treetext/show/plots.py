@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
+from treetext.show.text import printable, shortened
+
 WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26  # pixels of a curve; labels left of it may take more
 STEP = 38  # height of a row
 OUTLINES = (
@@ -55,11 +59,72 @@ def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int,
             f'<circle class="{kind}" cx="{px:.1f}" cy="{py:.1f}" r="{size}">'
             f"<title>epoch {epoch}: {value:.4g}{unit}</title></circle>"
         )
-    return (
-        f'<figure class="plot"><figcaption>{escape(title)}</figcaption>'
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img"'
-        f' aria-label="{escape(title)}; the table below has the numbers">{"".join(lines)}</svg></figure>'
-    )
+    return _figure(title, WIDTH, HEIGHT, lines, "; the table below has the numbers")
+
+
+def confusion_plot(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
+    """A confusion matrix: the number of texts by class (rows) and prediction, shaded by its share of the row."""
+    names = [shortened(printable(label), 22) for label in labels]
+    longest, digits = max(map(cell_len, names)), max(len(f"{count:,}") for row in confusion for count in row)
+    tall, wide = 30, max(38, 7 * digits + 10, *([64, 7 * longest + 12] if len(names) <= 5 else []))
+    upright = 7 * longest + 4 > wide
+    left, top = 16 + 7 * longest, 30 + (7 * longest if upright else 14)
+    lines = [f'<text x="{left}" y="16">predicted as</text>']
+    for i, (name, row) in enumerate(zip(names, confusion, strict=True)):
+        y = top + tall * i
+        lines.append(f'<text class="name" x="{left - 8}" y="{y + 19}" text-anchor="end">{escape(name)}</text>')
+        x = left + wide * (i + 0.5)
+        place = f'transform="translate({x + 4} {top - 6}) rotate(-90)"' if upright else f'x="{x}" y="{top - 6}"'
+        anchor = "start" if upright else "middle"
+        lines.append(f'<text class="name" {place} text-anchor="{anchor}">{escape(name)}</text>')
+        for j, count in enumerate(row):
+            share = count / max(1, sum(row))
+            said = f"{labels[i]} predicted as {labels[j]}: {count:,} of {sum(row):,} texts, {100 * share:.1f}%"
+            lines.append(
+                f'<g><title>{escape(printable(said))}</title><rect class="cell{" same" if i == j else ""}"'
+                f' x="{left + wide * j + 1}" y="{y + 1}" width="{wide - 2}" height="{tall - 2}"'
+                f' fill-opacity="{0.6 * share:.3f}"/><text class="name" x="{left + wide * (j + 0.5)}" y="{y + 19}"'
+                f' text-anchor="middle">{count:,}</text></g>'
+            )
+    size = left + wide * len(names) + 8, top + tall * len(names) + 8
+    return _figure("Confusion matrix", *size, lines, note="Texts by class (rows), shaded by their share of the row.")
+
+
+def reliability_plot(bins: Sequence[tuple[float, float, int, float | None, float | None]]) -> str:
+    """A reliability diagram: accuracy by the probability of the prediction, above the number of texts in each bin.
+
+    A bin has its ends, its number of texts, their mean probability and their accuracy.
+    """
+    side, foot, left, top = 260, 50, 64, 10
+    most = max(texts for _, _, texts, _, _ in bins) or 1
+    low = top + side + 44  # the top of the histogram
+    lines = []
+    for tick in range(0, 101, 25):
+        x, y = left + side * tick / 100, top + side * (1 - tick / 100)
+        lines.append(f'<path class="axis" d="M {left} {y:.1f} H {left + side}"/>')
+        lines.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{tick}%</text>')
+        lines.append(f'<text x="{x:.1f}" y="{top + side + 16}" text-anchor="middle">{tick}%</text>')
+    for start, end, texts, confidence, accuracy in bins:
+        if confidence is None or accuracy is None:
+            continue
+        x, width = left + side * start + 1, side * (end - start) - 2
+        said = f"probability {100 * start:.0f} to {100 * end:.0f}%: {texts:,} texts"
+        said += f", mean probability {100 * confidence:.1f}%, accuracy {100 * accuracy:.1f}%"
+        heights = (top + side, side * accuracy, "bar"), (low + foot, foot * texts / most, "bar count")
+        bars = "".join(
+            f'<rect class="{kind}" x="{x:.1f}" y="{base - height:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+            for base, height, kind in heights
+        )
+        lines.append(f"<g><title>{said}</title>{bars}</g>")
+    middle = left + side / 2
+    lines.append(f'<text x="{middle}" y="{top + side + 33}" text-anchor="middle">highest probability</text>')
+    aside = f'transform="translate(14 {top + side / 2}) rotate(-90)"'
+    lines.append(f'<text {aside} text-anchor="middle">accuracy</text>')
+    lines.append(f'<path class="ideal" d="M {left} {top + side} L {left + side} {top}"/>')
+    lines.append(f'<path class="axis" d="M {left} {low + foot} H {left + side}"/>')
+    lines.append(f'<text x="{left - 6}" y="{low + 10}" text-anchor="end">{most:,}</text>')
+    lines.append(f'<text x="{middle}" y="{low + foot + 16}" text-anchor="middle">number of texts</text>')
+    return _figure("Reliability diagram", left + side + 24, low + foot + 26, lines)
 
 
 class Mark(NamedTuple):
@@ -108,6 +173,15 @@ def dots(title: str, rows: Sequence[Row], own: str) -> str:
         f'<figure class="plot dots"><figcaption>{escape(title)}</figcaption><ul class="keys">{keys}</ul>'
         f'<svg width="100%" height="{STEP * len(rows) + 8}" role="img"'
         f' aria-label="{escape(title)}; the table has the numbers">{"".join(lines)}</svg></figure>'
+    )
+
+
+def _figure(title: str, width: int, height: int, lines: Sequence[str], remark: str = "", note: str = "") -> str:
+    small = f"<small>{escape(note)}</small>" if note else ""
+    return (
+        f'<figure class="plot"><figcaption>{escape(title)}{small}</figcaption>'
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
+        f' aria-label="{escape(title)}{remark}">{"".join(lines)}</svg></figure>'
     )
 
 

@@ -18,10 +18,11 @@ from treetext.models import Model
 from treetext.show.documents import Document, Packed, is_projective, packed, parsed_documents
 from treetext.show.html import cell, html_table, table_plot
 from treetext.show.plots import curve
+from treetext.show.scores import scores_section
 from treetext.show.tables import Table
 
 if TYPE_CHECKING:
-    from treetext.evaluation import Evaluation
+    from treetext.evaluation import Baseline, Evaluation
 
 MOST_BYTES = 4_990_000
 """Size limit of a report; scores and tables are always shown, even if they take more."""
@@ -37,16 +38,17 @@ def report(
     split: str = "test",
     *,
     tables: Sequence[Table] = (),
+    verdict: Sequence[str] = (),
     most: int = 500,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> str:
     """An HTML page with a model's scores on a split and the trees it induces there.
 
-    `tables` come from `analysis_tables`. If the split has more than `most` documents, the page shows a random sample of
-    `most`; scores are of all documents.
+    `tables` come from `analysis_tables`, `verdict` from the `Analysis`. If the split has more than `most` documents,
+    the page shows a random sample of `most`; scores are of all documents.
     """
-    from treetext.evaluation import evaluate  # here: what draws trees needs no evaluation
+    from treetext.evaluation import baseline, evaluate  # here: what draws trees needs no evaluation
 
     if most < 1:
         raise ValueError(f"most: expected 1 or more documents, got {most}")
@@ -57,7 +59,8 @@ def report(
     documents = parsed_documents(model, corpus, chosen.tolist(), progress)
     # Without the folders of this machine: a report may go to others.
     about = {**model.about, "data": Path(corpus.name).name, "facts": model.facts()}
-    return report_page(evaluation, documents, tables, about)
+    words = baseline("bag of words", model.about, corpus, split)
+    return report_page(evaluation, documents, tables, about, verdict=verdict, bag_of_words=words)
 
 
 def report_page(
@@ -65,17 +68,23 @@ def report_page(
     documents: Sequence[Document],
     tables: Sequence[Table] = (),
     about: Mapping[str, Any] | None = None,
+    *,
+    verdict: Sequence[str] = (),
+    bag_of_words: "Baseline | None" = None,
 ) -> str:
-    """The page from plain values: scores, parsed documents, tables, and the model's metadata."""
+    """The page from plain values: scores, parsed documents, tables, the model's metadata, and sentences on its trees.
+
+    `bag_of_words` is the accuracy of that baseline on the same texts.
+    """
     about = about or {}
     title = f"{about.get('recipe_name') or 'A model'} on {about.get('data') or 'its data'}, {evaluation.split}"
     script, style = (_part("trees.js") + _part("report.js"), _part("trees.css") + _part("report.css"))
     # Whatever is in the texts, no other script runs and nothing is fetched.
     policy = f"default-src 'none'; img-src data:; style-src {_trusted(style)}; script-src {_trusted(script)}"
     sections = {
-        "scores": ("Scores", _scores(evaluation)),
+        "scores": ("Scores", scores_section(evaluation)),
         "learning": ("Learning curves", _learning(about)),
-        "trees": ("Statistics of the trees", _statistics(tables)),
+        "trees": ("Statistics of the trees", _verdict(verdict) + _statistics(tables)),
         "documents": ("Documents", _browser(Packed([], [], None), documents, evaluation)),
         "about": ("About the model", _about(about)),
     }
@@ -99,7 +108,7 @@ def report_page(
         f'<meta name="generator" content="treetext {__version__}"><style>{style}</style></head>\n'
         f'<body><a class="skip" href="#documents">Skip to the documents</a><header><h1>{escape(title)}</h1>'
         f"<nav aria-label='Sections'><ul>{links}</ul></nav></header>\n"
-        f"<main>{_figures(evaluation, documents)}<p>{WARNING}</p>{body}</main>\n"
+        f"<main>{_figures(evaluation, documents, bag_of_words)}<p>{WARNING}</p>{body}</main>\n"
         f'<script type="application/json" id="data">{embedded}</script>\n<script>{script}</script></body></html>\n'
     )
 
@@ -113,10 +122,11 @@ def _trusted(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _figures(evaluation: "Evaluation", documents: Sequence[Document]) -> str:
+def _figures(evaluation: "Evaluation", documents: Sequence[Document], bag_of_words: "Baseline | None") -> str:
     """The main figures, at the top of the page."""
     low, high = _interval(evaluation.accuracy, evaluation.documents)
     largest = max(sum(row) for row in evaluation.confusion) / evaluation.documents
+    missing = f"<small>never predicted: {escape(evaluation.missing())}</small>" if evaluation.never_predicted else ""
     empty = f"<small>{evaluation.empty:,} without words: predicted as the most frequent class</small>"
     over = "sentences" if any(document.parsed.tree for document in documents) else "words"
     found = [kind for kind in (is_projective(document.parsed) for document in documents) if kind is not None]
@@ -125,6 +135,8 @@ def _figures(evaluation: "Evaluation", documents: Sequence[Document]) -> str:
     figures = {
         "Accuracy": f"{100 * evaluation.accuracy:.1f}%<small>95% interval {100 * low:.1f} to {100 * high:.1f}</small>",
         "Largest class": f"{100 * largest:.1f}%<small>accuracy of always predicting it</small>",
+        "Bag of words": "–" if bag_of_words is None else _baseline(bag_of_words),
+        "Macro-F1": f"{100 * evaluation.macro_f1:.1f}%{missing}",
         "Texts": f"{evaluation.documents:,}{empty if evaluation.empty else ''}",
         "Projective trees": f"{share}<small>{told}</small>",
     }
@@ -132,39 +144,10 @@ def _figures(evaluation: "Evaluation", documents: Sequence[Document]) -> str:
     return f'<dl class="figures">{parts}</dl>'
 
 
-def _scores(evaluation: "Evaluation") -> str:
-    labels, confusion = [escape(label) for label in evaluation.labels], np.array(evaluation.confusion)
-    head = "".join(f'<th scope="col" class="number"><bdi>{label}</bdi></th>' for label in labels)
-    rows = "".join(
-        f'<tr><th scope="row"><bdi>{label}</bdi></th>'
-        + "".join(
-            f'<td class="tenths-{round(10 * count / max(1, sum(row)))}{" same" if i == j else ""}">{count:,}</td>'
-            for j, count in enumerate(row)
-        )
-        + "</tr>"
-        for i, (label, row) in enumerate(zip(labels, confusion.tolist(), strict=True))
-    )
-    matrix = (
-        '<div class="wide"><table class="confusion"><caption>Confusion matrix<small>Number of texts by label'
-        " (rows) and predicted label (columns)</small></caption>"
-        f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-    right, of, taken = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
-    by_label = html_table(
-        "Scores by label",
-        ["Label", "Texts", "Precision", "Recall", "F1"],
-        [
-            [label, cell(int(of[i])), *map(_percent, _prf(int(right[i]), int(taken[i]), int(of[i])))]
-            for i, label in enumerate(evaluation.labels)
-        ],
-        "In percent. Precision: share of the texts predicted as this label that have it. Recall: share of the texts"
-        " with this label that were predicted as it.",
-    )
-    return f'<div class="side-by-side">{matrix}{by_label}</div>'
-
-
-def _prf(right: int, taken: int, of: int) -> tuple[float | None, float | None, float | None]:
-    return right / taken if taken else None, right / of if of else None, 2 * right / (taken + of or 1)
+def _baseline(baseline: "Baseline") -> str:
+    if baseline.accuracy is None:
+        return f"–<small>{baseline.reason}</small>"
+    return f"{100 * baseline.accuracy:.1f}%<small>accuracy of a logistic regression on tf-idf</small>"
 
 
 def _learning(about: Mapping[str, Any]) -> str:
@@ -185,6 +168,10 @@ def _learning(about: Mapping[str, Any]) -> str:
         f"<p>The model is from epoch {best}, the best on the dev data (ring).</p>"
         f'<div class="side-by-side">{loss}{accuracy}</div><details><summary>As a table</summary>{table}</details>'
     )
+
+
+def _verdict(sentences: Sequence[str]) -> str:
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
 
 
 def _statistics(tables: Sequence[Table]) -> str:
@@ -242,10 +229,6 @@ def _about(about: Mapping[str, Any]) -> str:
     rows = [[title, str(about[name])] for name, title in names.items() if about.get(name) is not None]
     rows += [[name, str(value)] for name, value in about.get("facts", {}).items()]
     return html_table("Origin of the model", ["", ""], rows, words=True) if rows else ""
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
 
 
 def _interval(share: float, count: int, z: float = 1.96) -> tuple[float, float]:

@@ -10,8 +10,8 @@ from typing import Any
 from rich.cells import cell_len
 
 from treetext.models import Weights
-from treetext.show.terminal import head_shares, shortened
-from treetext.show.text import printable
+from treetext.show.terminal import head_shares
+from treetext.show.text import printable, shortened
 from treetext.trees import ROOT, Tree
 
 INK, QUIET, ACCENT, PAPER = "#1b1e25", "#5a6070", "#2456c9", "#ffffff"

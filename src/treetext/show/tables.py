@@ -90,8 +90,9 @@ SAME_NOTE = (
 )
 ABLATION_NOTE = (
     "Uniform: all trees are equally likely. Shuffled: marginals of another sequence of the same length; the last column"
-    " is the share of sequences that have such another. Best tree: 1 for its arcs, 0 for all others. Other labels:"
-    " share of texts whose label differs from the one with the model's own marginals."
+    " is the share of sequences that have such another. Best tree: 1 for its arcs, 0 for all others. Lost: accuracy"
+    " with the model's own marginals minus this one, with the interval of the paired differences. Other labels: share"
+    " of texts whose label differs from the one with the model's own marginals."
 )
 
 
@@ -172,10 +173,12 @@ def _ablation_table(ablation: "Sequence[Ablated]") -> Table:
     for each in ablation:
         levels = f", {' and '.join(each.levels)}" if each.levels else ""
         accuracy = [None, None] if each.accuracy is None else [_value(each.accuracy), _bounds(each.accuracy)]
+        accuracy += [None, None] if each.lost is None else [_value(each.lost), _bounds(each.lost)]
         changed = [_value(each.changed), _bounds(each.changed)]
         moved = None if each.moved is None else round(100 * each.moved, 2)
         rows.append([each.marginals + levels, *accuracy, *changed, moved])
-    columns = ["marginals", "accuracy, %", INTERVAL, "other labels, %", INTERVAL, "shuffled, %"]
+    figures = ("accuracy, %", "lost, points", "other labels, %")
+    columns = ["marginals", *(name for figure in figures for name in (figure, INTERVAL)), "shuffled, %"]
     return Table("Does the tree matter? Labels with other marginals", columns, rows, ABLATION_NOTE)
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import Literal
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
 from treetext.models import Parsed, Weights
 from treetext.show.tables import Cell, Table
-from treetext.show.text import printable
+from treetext.show.text import printable, shortened
 from treetext.trees import ROOT, Tree
 
 UNLIMITED = 10_000  # columns, where no terminal sets a width
@@ -107,9 +107,9 @@ def head_shares(tree: Tree, weights: Weights | None) -> list[float] | None:
 
 def _parts(table: Table, width: int | None) -> Iterator[RichTable]:
     """The table or, if it is wider than `width`, groups of its columns."""
-    cells = [table.columns, *([_text(value) for value in row] for row in table.rows)]
+    cells = [[_text(name) for name in table.columns], *([_text(value) for value in row] for row in table.rows)]
     # Only headers may go on in the next line.
-    widths = [max(map(len, [*header.split(), *column])) for header, *column in zip(*cells, strict=True)]
+    widths = [max(map(cell_len, [*header.split(), *column])) for header, *column in zip(*cells, strict=True)]
     parts, used = [[0]], widths[0]
     for column, columns in enumerate(widths[1:], start=1):
         if width is not None and used + 2 + columns > width and len(parts[-1]) > 1:
@@ -121,14 +121,16 @@ def _parts(table: Table, width: int | None) -> Iterator[RichTable]:
         drawn = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for column in part:
             justify: Literal["left", "right"] = "right" if column else "left"
-            drawn.add_column(table.columns[column], justify=justify, width=None if width is None else widths[column])
+            drawn.add_column(cells[0][column], justify=justify, width=None if width is None else widths[column])
         for row in cells[1:]:
             drawn.add_row(*(row[column] for column in part))
         yield drawn
 
 
 def _text(value: Cell) -> str:
-    return "–" if value is None else f"{value:.2f}" if isinstance(value, int | float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return "–" if value is None else f"{value:,}" if isinstance(value, int) else printable(str(value))
 
 
 def _line(before: str, label: str, share: str, width: int | None, color: bool, root: bool) -> str:
@@ -143,8 +145,3 @@ def _line(before: str, label: str, share: str, width: int | None, color: bool, r
         label = f"{BOLD}{label}{PLAIN}" if root else label
         share = f"{COLOUR}{share}{PLAIN}" if share else ""
     return f"{before}{label} {share}" if share else f"{before}{label}"
-
-
-def shortened(text: str, width: int) -> str:
-    """The text cut to `width` columns; it ends in … if something was cut."""
-    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
