@@ -66,6 +66,8 @@ def test_leaves_a_model_logs_and_no_checkpoints(directory):
 
 def test_says_where_the_model_comes_from(trained, small):
     about, recipe = trained.about, small()
+    assert (recipe.data.text, recipe.data.label) == (None, None)
+    recipe = load_recipe(recipe, {"data.text": "text", "data.label": "label"})
     assert about["recipe"] == recipe.model_dump(mode="json")
     assert load_recipe(about["recipe"]) == recipe
     assert isinstance(trained, StructuredDocuments)
@@ -124,7 +126,7 @@ def test_interrupted_and_resumed_gives_the_same_model(directory, tmp_path, monke
         train(small(), out)
     with pytest.raises(BadInput, match=r"was started with another recipe \(see training\)"):
         train(small(training__epochs=9), out, resume=True)
-    monkeypatch.setattr(sys, "stderr", Tripwire("never"))
+    monkeypatch.setattr(sys, "stderr", Tripwire("no such line"))
     checkpoint = torch.load(out / "training" / "last.ckpt", weights_only=True)
     checkpoint["callbacks"]["Curve"]["epochs"][0]["seconds"] = 5000.0
     torch.save(checkpoint, out / "training" / "last.ckpt")
@@ -198,7 +200,7 @@ def test_a_training_that_could_not_be_saved_is_not_lost(directory, tmp_path, mon
     with pytest.raises(OSError, match="not saved"):
         train(small(), out)
     (out / "README.md").rmdir()
-    monkeypatch.setattr(sys, "stderr", Tripwire("never"))
+    monkeypatch.setattr(sys, "stderr", Tripwire("no such line"))
     assert weights(train(small(), out, resume=True)) == weights(load_model(directory))
     assert "epoch" not in sys.stderr.lines, "nothing is left to train"
 
@@ -210,7 +212,7 @@ def test_early_stopping(tmp_path, monkeypatch, small):
     with pytest.raises(OSError, match="not saved"):
         train(still, out)
     (out / "README.md").rmdir()
-    monkeypatch.setattr(sys, "stderr", Tripwire("never"))
+    monkeypatch.setattr(sys, "stderr", Tripwire("no such line"))
     model = train(still, out, resume=True)
     assert "epoch" not in sys.stderr.lines, "what has stopped early has also stopped when it is resumed"
     assert [epoch["epoch"] for epoch in model.about["curve"]] == [1, 2, 3]
@@ -339,7 +341,11 @@ def test_without_test_data(tmp_path):
 
 
 def test_pairs(tmp_path):
-    rows = [("a man sleeps", "a man rests", "yes"), ("a man sleeps", "a dog runs", "no"), ("", "a dog", "no")] * 4
+    rows = [
+        row
+        for name in "abcd"
+        for row in [("a man sleeps", f"{name} rests", "yes"), ("a man sleeps", f"{name} runs", "no"), ("", name, "no")]
+    ]
     path = write_table(tmp_path / "pairs.csv", rows, ("premise", "hypothesis", "label"))
     data = {"format": "csv", "path": path, "text": "premise", "second": "hypothesis", "split": (0.5, 0.25, 0.25)}
     recipe = tiny(data, "pairs", training__epochs=1)
@@ -358,7 +364,8 @@ def test_vectors_from_a_file(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("good 1 2 3 4 5 6 7 8\nelsewhere 1 1 1 1 1 1 1 1\nbad -1 -2 -3 -4 -5 -6 -7 -8\n")
     recipe, lines = tiny(reviews(tmp_path), model__vocabulary__vectors=str(path)), []
-    model = new_model(recipe, open_corpus(recipe.data), say=lines.append)
+    corpus = open_corpus(recipe.data)
+    model = new_model(recipe, corpus, say=lines.append)
     table, index = model.embedding.weight.detach(), model.vocabulary.index
     assert table[index["good"]].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
     assert table[index["bad"]].tolist() == [-1, -2, -3, -4, -5, -6, -7, -8]
@@ -372,7 +379,7 @@ def test_vectors_from_a_file(tmp_path):
     known = scaled.detach()[[index["good"], index["bad"]]]
     assert float(known.std(correction=0)) == pytest.approx(0.5)
     assert torch.allclose(known / known[0, 0], table[[index["good"], index["bad"]]]), "all by the same factor"
-    assert lines[0] == f"{path} has vectors for 2 of {len(model.vocabulary)} words"
+    assert lines[:-1] == [*corpus.remarks, f"{path} has vectors for 2 of {len(model.vocabulary)} words"]
     with pytest.raises(BadInput, match="vectors of 8 numbers; expected 9"):
         train(load_recipe(recipe, {"model.embedding": 9}), tmp_path / "model")
     with pytest.raises(BadInput, match=r"nowhere\.txt"):
@@ -479,10 +486,19 @@ def test_models_that_are_not_trained_by_gradients(tmp_path, kind, dev, test):
     assert (model.about["epoch"], model.about["curve"]) == (0, [])
     assert model.about["seconds"] >= 0
     assert model.about["documents"] == {"train": 3, "dev": 2, "test": 4}
-    assert lines[-1].startswith("3 train, 2 dev, 4 test texts, 1 of test without words")
+    name = recipe.data.train
+    assert lines[:2] == [
+        f"{name}: 1 of 4 test texts are also in train or dev",
+        f"{name}: 1 of 2 dev texts are also in train",
+    ]
+    assert lines[2].startswith("3 train, 2 dev, 4 test texts, 1 of test without words")
+    assert [line for line in lines if line.startswith("never predicted on dev: bad; ")] == lines[3:]
+    assert len(lines) == (4 if kind == "majority" else 3)
+    for split in ("dev", "test"):
+        assert model.about["measures"][split] == evaluate(model, recipe.data, split).summary()
     again = load_model(tmp_path / "model")
     assert again.about == model.about
-    assert load_recipe(again.about["recipe"]) == recipe
+    assert load_recipe(again.about["recipe"]) == load_recipe(recipe, {"data.text": "text", "data.label": "label"})
     assert type(again) is type(model)
     assert weights(again) == weights(model)
     for split, score in model.about["scores"].items():
@@ -496,7 +512,11 @@ def test_models_that_are_not_trained_by_gradients(tmp_path, kind, dev, test):
 
 @pytest.mark.parametrize("kind", ["majority-pairs", "bag-of-words-pairs"])
 def test_pairs_without_gradients(tmp_path, kind):
-    rows = [("a man sleeps", "he rests", "yes"), ("a man sleeps", "a dog runs", "no"), ("", "a dog", "no")] * 4
+    rows = [
+        row
+        for name in "abcd"
+        for row in [("a man sleeps", f"{name} rests", "yes"), ("a man sleeps", f"{name} runs", "no"), ("", name, "no")]
+    ]
     path = write_table(tmp_path / "pairs.csv", rows, ("premise", "hypothesis", "label"))
     data = {"format": "csv", "path": path, "text": "premise", "second": "hypothesis", "split": (0.5, 0.25, 0.25)}
     recipe = counted(data, kind)

@@ -41,7 +41,7 @@ def test_a_rate_that_falls_to_nothing(tmp_path, monkeypatch, small):
     monkeypatch.setattr(sys, "stderr", Tripwire("epoch   2:"))
     with pytest.raises(Interrupted):
         train(falling(3), tmp_path / "resumed")
-    monkeypatch.setattr(sys, "stderr", Tripwire("never"))
+    monkeypatch.setattr(sys, "stderr", Tripwire("no such line"))
     assert weights(train(falling(3), tmp_path / "resumed", resume=True)) == weights(whole)
 
 

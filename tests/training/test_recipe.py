@@ -16,7 +16,7 @@ from treetext.training import (
     recipe_values,
 )
 
-CSV = {"data": {"format": "csv", "path": "x.csv"}}
+CSV = {"data": {"format": "csv", "path": "x.csv", "text": "text"}}
 PAIRS_CSV = {"data": {"format": "csv", "path": "x.csv", "text": "first", "second": "second"}}
 
 
@@ -48,7 +48,7 @@ def test_every_recipe_is_whole(name):
 def test_there_are_few_recipes():
     """Those that a user picks from; what reproduces a paper is a study."""
     assert {name.partition("/")[0] for name in recipe_names()} == {"documents", "pairs", "hidden-trees"}
-    assert len(recipe_names()) <= 15
+    assert len(recipe_names()) <= 17
 
 
 def test_overrides():
@@ -145,9 +145,23 @@ def message(source, overrides=None, load=load_recipe):
 
 
 def test_documents_are_no_pairs(tmp_path):
-    data = {"format": "csv", "path": write_table(tmp_path / "x.csv", [("a", "b")])}
+    data = {"format": "csv", "path": write_table(tmp_path / "x.csv", [("a", "b")]), "text": "text"}
     with pytest.raises(BadInput, match=r"^small: model\.kind: the data are documents, got a model of pairs$"):
         tiny(data, "pairs")
+
+
+def test_columns_that_are_not_known_yet_go_with_any_model():
+    for name in ("documents/none", "pairs/none"):
+        data = load_recipe(name, {"data.path": "x.csv"}).data
+        assert (data.text, data.second, data.label, data.stratify) == (None, None, None, True)
+
+
+def test_whole_recipes_of_earlier_versions_keep_their_random_split():
+    values = load_recipe({**CSV, "model": {"kind": "majority"}}).model_dump(mode="json")
+    assert load_recipe(values).data.stratify
+    del values["data"]["stratify"], values["data"]["encoding"]
+    assert not load_recipe(values).data.stratify
+    assert load_recipe(values, {"data.stratify": True}).data.stratify
 
 
 @pytest.mark.parametrize("kind", models())

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from pickle import UnpicklingError
+from shlex import quote
 from typing import Any, NamedTuple
 
 import torch
@@ -42,13 +43,16 @@ def train(
 ) -> Model:
     """Train a model, choose the best epoch by dev accuracy, score it once on the test data, save it and return it.
 
-    `recipe` is the name of a recipe of the package, a file, or a `Recipe`; `set` replaces values in it. Checkpoints
+    `recipe` is the name of a recipe of the package, a file, or a `Recipe`; `set` replaces values in it. Columns that it
+    does not name are recognised, and the recipe that is saved with the model names them. Checkpoints
     and logs are in ``out/training``. With `resume`, training continues from there. `say` is a callback that gets
     remarks (default: print them to standard error).
     """
     recipe, out = load_recipe(recipe, set), Path(out)
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     check_free(out, replace or resume)
+    task = find_model({"kind": recipe.model.kind}).task
+    recipe = recipe.model_copy(update={"data": recipe.data.recognised(say, task)})
     if resume:
         _check_same(recipe, out)
     elif (out / "training" / "last.ckpt").exists() and not replace:
@@ -59,7 +63,7 @@ def train(
         _start(recipe, out / "training")
     try:
         fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress)
-        test = evaluate(model, corpus, "test") if len(corpus.rows["test"]) else None
+        measured = {split: evaluate(model, corpus, split) for split in ("dev", "test") if len(corpus.rows[split])}
     except KeyboardInterrupt:
         raise Interrupted(_how_to_resume(out / "training")) from None
     model.about = {
@@ -73,11 +77,15 @@ def train(
         "seconds": round(sum(epoch["seconds"] for epoch in fitted.curve) + time.perf_counter() - start, 1),
         "curve": fitted.curve,
         "machine": machine(),
-        "scores": {"dev": fitted.dev, **({"test": test.accuracy} if test else {})},
+        "scores": {**{split: each.accuracy for split, each in measured.items()}, "dev": fitted.dev},
+        "measures": {split: each.summary() for split, each in measured.items()},
     }
+    model.splits = corpus.hashes
     save_model(model.eval(), out, replace=True)
     for checkpoint in (out / "training").glob("*.ckpt"):  # kept until here, in case the model cannot be saved
         checkpoint.unlink()
+    if missing := measured["dev"].missing():
+        say(f"never predicted on dev: {missing}; see `treetext evaluate {quote(str(out))} --split dev`")
     return model
 
 
@@ -88,7 +96,7 @@ def new_model(recipe: Recipe, corpus: Corpus, progress: Progress | None = None, 
         if not len(corpus.whole(split)):
             raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one")
     torch.manual_seed(recipe.seed)
-    for line in corpus.notes if say else ():
+    for line in [*corpus.notes, *corpus.remarks] if say else ():
         say(line)
     cls = find_model({"kind": recipe.model.kind})
     model = cls.for_corpus(recipe.model, corpus, seed=recipe.seed, progress=progress, say=say)

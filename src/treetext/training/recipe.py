@@ -20,6 +20,12 @@ RECIPES = files("treetext.training") / "recipes"
 OPTIONS = ("text", "second", "label", "delimiter", "quoting", "subset", "hidden_trees")
 """The options that the data of earlier recipes had, whatever the format."""
 
+WHOLE = {
+    "path", "train", "dev", "test", "classes", "language", "lowercase", "tokenized", "split", "dev_share", "folds",
+    "fold", "seed",
+}  # fmt: skip
+"""The settings of the data that all earlier recipes of models and results have, whatever the format."""
+
 
 class Training(Settings):
     """The settings of training."""
@@ -60,9 +66,9 @@ class Recipe(Settings):
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:
-        has, wants = self.data.task, find_model({"kind": self.model.kind}).task
-        if has is not wants:
-            raise ValueError(f"model.kind: the data are {has}, got a model of {wants}")
+        wants = find_model({"kind": self.model.kind}).task
+        if not self.data.fits(wants):
+            raise ValueError(f"model.kind: the data are {self.data.task}, got a model of {wants}")
         for name, weight in self.training.objectives.items():
             if weight and OBJECTIVES[name].needs_trees and not self.model.has_trees:
                 raise ValueError(
@@ -140,6 +146,8 @@ def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
         foreign = set(OPTIONS).difference(reader.options()) if reader else ()
         for name in foreign:
             data.pop(name, None)
+    if isinstance(data, dict) and data.keys() >= WHOLE:
+        data.setdefault("stratify", False)  # earlier versions did not
     return today
 
 
