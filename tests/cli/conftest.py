@@ -30,12 +30,15 @@ def model(trained):
 
 @pytest.fixture(scope="session")
 def pair_file(tmp_path_factory):
-    """Pairs of sentences as a CSV file."""
+    """Pairs of sentences as a CSV file. One word gives the label away, also to a bag of words."""
     chance = random.Random(0)
     path = tmp_path_factory.mktemp("pairs") / "pairs.csv"
     rows = [(chance.choice("abc"), chance.choice("abc")) for _ in range(60)]
     lines = [
-        f"the {first} sleeps,a {second} sleeps .,{'same' if first == second else 'other'}" for first, second in rows
+        f"the {first} sleeps,a {second} sleeps too .,same"
+        if first == second
+        else f"the {first} sleeps,a {second} sleeps .,other"
+        for first, second in rows
     ]
     path.write_text("\n".join(["premise,hypothesis,label", *lines]))
     return path

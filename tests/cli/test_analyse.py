@@ -39,6 +39,19 @@ def test_tables(model):
     assert "Does the tree matter?" in invoke("analyse", model, *QUICK).stdout
 
 
+def test_verdict_is_the_last_thing_said(model):
+    printed = invoke("analyse", model, *QUICK).stdout
+    found = analysed(model)["verdict"]
+    assert len(found) == 3
+    assert printed.endswith("\n\nVerdict\n\n" + "\n".join(found) + "\n")
+    assert "matter" in found[0]
+    assert "trees of sentences" in found[1].lower()
+    assert analysed(model, "--no-ablation")["verdict"] == [
+        "Whether trees matter for the label was not measured: there is no ablation.",
+        *found[1:],
+    ]
+
+
 def test_narrow_terminals(model, monkeypatch):
     """Columns that do not fit are printed below, beside the names of the rows once more."""
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal

@@ -22,13 +22,69 @@ def test_scores_are_those_of_training(model):
     assert evaluated(model, "--split", "train")["documents"] == 60
 
 
+def test_all_scores_as_json(model):
+    result = evaluated(model)
+    assert result["macro_f1"] == pytest.approx(sum(each["f1"] for each in result["classes"]) / 2)
+    assert [each["label"] for each in result["classes"]] == result["labels"]
+    assert sum(each["texts"] for each in result["reliability"]) == 30
+    assert 0 <= result["ece"] <= 1
+    measures = load_model(model).about["measures"]["test"]
+    assert {name: result[name] for name in measures} == measures
+    assert result["log_loss"] > 0
+
+
 def test_table(model):
     printed = invoke("evaluate", model).stdout
     result = evaluated(model)
-    assert f"accuracy       {100 * result['accuracy']:.1f}\n" in printed
-    for label, row in zip(result["labels"], result["confusion"], strict=True):
-        [line] = [line for line in printed.splitlines() if line.startswith(f"{label} ")]
-        assert line.split()[1:4] == [*map(str, row), str(sum(row))]
+    assert f"accuracy           {100 * result['accuracy']:.1f}\n" in printed
+    assert f"macro-F1           {100 * result['macro_f1']:.1f}\n" in printed
+    assert f"calibration error  {100 * result['ece']:.1f} (expected calibration error, 15 bins of equal" in printed
+    scores, confusions = printed.split("Scores by class")[1].split("Confusion matrix")
+    for each, row in zip(result["classes"], result["confusion"], strict=True):
+        [line] = [line for line in scores.splitlines() if line.startswith(f"{each['label']} ")]
+        figures = [each[name] for name in ("precision", "recall", "f1")]
+        told = ["–" if figure is None else f"{100 * figure:.1f}" for figure in figures]
+        assert line.split()[1:] == [str(each["texts"]), str(each["predicted"]), *told]
+        [line] = [line for line in confusions.splitlines() if line.startswith(f"{each['label']} ")]
+        assert line.split()[1:] == [*map(str, row)]
+
+
+def test_many_classes_show_their_largest_confusions(tmp_path):
+    """Thirteen classes; the most frequent one is predicted for all."""
+    rows = [f"some text,class {max(0, i)}" for i in range(-5, 13)]
+    for name in ("train", "dev", "test"):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    out = tmp_path / "model"
+    invoke("train", "documents/majority", "--data", tmp_path, "--out", out)
+    printed = invoke("evaluate", out).stdout
+    assert "Confusion matrix" not in printed
+    assert "12 pairs of classes are confused; `treetext evaluate --json` has the whole matrix." in printed
+    [line] = [line for line in printed.splitlines() if line.startswith("class 7 ") and "class 0" in line]
+    assert line.split()[-2:] == ["1", "100.0"]
+    first = ", ".join(f"class {i}" for i in (1, 10, 11, 12, 2, 3, 4, 5, 6, 7))
+    assert f"never predicted    {first} and 2 more\n" in printed
+    result = evaluated(out)
+    assert [sum(row) for row in result["confusion"]] == [6] + [1] * 12
+    assert len(result["never_predicted"]) == 12
+
+
+def test_bag_of_words(model, tmp_path):
+    def told(*arguments):
+        [line] = [x for x in invoke("evaluate", out, *arguments).stdout.splitlines() if x.startswith("bag of words")]
+        return line.removeprefix("bag of words").strip()
+
+    out, loaded = tmp_path / "model", load_model(model)
+    loaded.about.pop("baselines", None)
+    save_model(loaded, out)
+    assert told() == "– (not measured in training)"
+    loaded.about["baselines"] = {"bag of words": {"dev": 0.625, "test": 0.75}}
+    save_model(loaded, out, replace=True)
+    assert told() == "75.0"
+    assert told("--split", "dev") == "62.5"
+    assert told("--split", "train") == "– (not measured on train)"
+    assert told(*options({"data.hidden_trees.seed": 9})) == "– (not measured on these texts)"
+    assert evaluated(out)["bag_of_words"] == 0.75
+    assert evaluated(out, "--split", "train")["bag_of_words"] is None
 
 
 def test_other_generated_texts(model):
@@ -38,9 +94,15 @@ def test_other_generated_texts(model):
 
 
 def test_all_of_a_file_or_its_split(pair_model, pair_file):
-    assert evaluated(pair_model)["documents"] == 6, "the tenth that was set apart"
+    sizes = load_model(pair_model).about["documents"]
+    assert sum(sizes.values()) == 60
+    assert 0 < sizes["test"] < 20, "about a tenth, since copies of a pair stay together"
+    assert evaluated(pair_model)["documents"] == sizes["test"]
     assert evaluated(pair_model, "--data", pair_file)["documents"] == 60
-    assert evaluated(pair_model, "--data", pair_file, "--split", "dev")["documents"] == 6
+    assert invoke("evaluate", pair_model, "--data", pair_file).stdout.splitlines()[0].split() == [
+        "data", f"{pair_file},", "test",
+    ]  # fmt: skip
+    assert evaluated(pair_model, "--data", pair_file, "--split", "dev")["documents"] == sizes["dev"]
 
 
 def test_file_of_another_format_and_columns(model, tmp_path):

@@ -1,8 +1,9 @@
 import json
 import re
+from html import escape
 
 from tests.cli.running import OWN_SETTINGS, invoke, options, refusal
-from treetext.models import load_model
+from treetext.models import load_model, save_model
 
 
 def data(page):
@@ -18,8 +19,12 @@ def test_a_report_of_the_test_data(model, tmp_path):
     assert len(data(page)["documents"]) == 30
     assert str(tmp_path) not in page
     assert f"{100 * load_model(model).about['scores']['test']:.1f}%" in page
-    for expected in ("Trees of words", "Trees of sentences", "random trees", "Does the tree matter?", "Dev accuracy"):
+    pictures = ("Confusion matrix", "Reliability diagram", "Scores by class", "Macro-F1", "Bag of words")
+    statistics = ("Trees of words", "Trees of sentences", "random trees", "Does the tree matter?", "Dev accuracy")
+    for expected in (*pictures, *statistics):
         assert expected in page
+    verdict = json.loads(invoke("analyse", model, "--json").stdout)["verdict"]
+    assert all(f"<p>{escape(sentence)}</p>" in page for sentence in verdict)
     assert invoke("report", model, "--out", out).stdout == done.stdout
     assert out.read_text() == page, "the same again"
 
@@ -56,6 +61,19 @@ def test_pairs_and_files(pair_model, pair_file, tmp_path):
     assert str(tmp_path) not in page, "folders of this machine are nobody's business"
     assert sorted(document["sentences"] for document in found)[:2] == [0, 1]
     assert "2 without words" in page
+    assert "on pairs.csv, test</h1>" in page, "the file that was read"
+
+
+def test_bag_of_words_stands_beside(model, tmp_path):
+    loaded = load_model(model)
+    loaded.about["baselines"] = {"bag of words": {"test": 0.625}}
+    save_model(loaded, tmp_path / "model")
+    told = {}
+    for split in ("test", "dev"):
+        invoke("report", tmp_path / "model", "--out", tmp_path / "a.html", "--no-statistics", "--split", split)
+        told[split] = re.search("<dt>Bag of words</dt><dd>(.*?)</dd>", (tmp_path / "a.html").read_text())[1]
+    assert told["test"].startswith("62.5%<small>")
+    assert told["dev"] == "–<small>not measured on dev</small>"
 
 
 def test_a_model_without_trees(tmp_path, reviews):
@@ -64,7 +82,9 @@ def test_a_model_without_trees(tmp_path, reviews):
     settings = [*OWN_SETTINGS, *options(columns | kinds)]
     invoke("train", "documents/both", "--data", reviews, "--out", tmp_path / "model", *settings)
     invoke("report", tmp_path / "model", "--out", tmp_path / "report.html")
-    assert "this model has no trees" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "this model has no trees" in page
+    assert "<p>The model has no trees.</p>" in page
 
 
 def test_refusals(model, tmp_path):

@@ -1,5 +1,6 @@
 """Labels and trees for texts."""
 
+import csv
 import gzip
 import json
 import os
@@ -9,6 +10,8 @@ import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.running import command, environment, invoke, refusal, run
@@ -64,7 +67,112 @@ def test_files(ending, model, tmp_path):
     }[ending.removesuffix(".gz")].encode()
     path = tmp_path / f"texts{ending}"
     path.write_bytes(gzip.compress(written) if ending.endswith(".gz") else written)
-    assert invoke("predict", model, path).stdout == invoke("predict", model, stdin=LINES).stdout
+    found, expected = (
+        objects(done.stdout) for done in (invoke("predict", model, path), invoke("predict", model, stdin=LINES))
+    )
+    if "sv" in ending:
+        assert [row.pop("id") for row in found] == ["0", "1", "2", "3"]
+    assert found == expected
+    assert [row["number"] for row in found] == [1, 2, 3, 4]
+
+
+ROWS = [{"id": 7, "key": "a", "text": "some text"}, {"id": 'b, "c"', "key": None, "text": ""}]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("verb", ["predict", "parse"])
+def test_ids_are_kept(verb, ending, model, tmp_path):
+    path = tmp_path / f"texts.{ending}"
+    rows = ROWS if ending == "jsonl" else [{**row, "id": str(row["id"])} for row in ROWS]
+    if ending == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif ending == "csv":
+        with path.open("w") as stream:
+            writer = csv.DictWriter(stream, ["id", "key", "text"])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    found = objects(invoke(verb, model, path).stdout)
+    assert [(row["number"], row["id"]) for row in found] == [(1, rows[0]["id"]), (2, 'b, "c"')]
+    assert [row["id"] for row in objects(invoke(verb, model, path, "--id", "key").stdout)] == ["a", ""]
+    expected = "no column called 'nothing'; expected one, and there are 'id', 'key', 'text'"
+    assert expected in refusal(verb, model, path, "--id", "nothing")
+
+
+def test_objects_with_and_without_ids(model, tmp_path):
+    path = tmp_path / "texts.jsonl"
+    for first, second, problem in (({"id": 1}, {}, "no"), ({}, {"id": 1}, "a")):
+        path.write_text("".join(json.dumps({**row, "text": "a"}) + "\n" for row in (first, second)))
+        expected = f"{path}, line 2: {problem} field 'id'; expected it in all objects or in none, as in the first one"
+        assert refusal("predict", model, path) == expected
+        assert [row["number"] for row in objects(invoke("predict", model, path, "--id", "text").stdout)] == [1, 2]
+    path = tmp_path / "texts.csv"
+    path.write_text("id,text,id\n1,a,2\n")
+    assert "two columns called 'id'; expected one" in refusal("predict", model, path)
+    expected = "--id key: standard input has no columns; expected --input csv, tsv, jsonl or parquet"
+    assert refusal("predict", model, "--id", "key", stdin="a") == expected
+
+
+def test_documents_are_named_by_their_ids(model, tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(json.dumps({"id": name, "text": "some text"}) + "\n" for name in ("one\n two", "")))
+    printed = invoke("parse", model, path, "--format", "conllu").stdout
+    assert re.findall("# newdoc id = .*", printed) == ["# newdoc id = one two", "# newdoc id = 2"]
+    assert 'digraph "one two"' in invoke("parse", model, path, "--format", "dot").stdout
+
+
+def test_the_most_probable_labels(model):
+    everything = objects(invoke("predict", model, stdin=LINES).stdout)
+    for found, row in zip(objects(invoke("predict", model, "--top", 1, stdin=LINES).stdout), everything, strict=True):
+        assert found == {**row, "probabilities": {row["label"]: row["probability"]}}
+    for found, row in zip(objects(invoke("predict", model, "--top", 9, stdin=LINES).stdout), everything, strict=True):
+        assert found == row
+        shares = list(found["probabilities"].values())
+        assert shares == sorted(shares, reverse=True)
+    assert "--top" in refusal("predict", model, "--top", 0, stdin=LINES)
+
+
+def test_predictions_in_files(model, tmp_path):
+    path, out = tmp_path / "texts.csv", tmp_path / "labels.csv"
+    path.write_text('key,text\n"x, y",One sentence here.\nz,\n')
+    expected = objects(invoke("predict", model, path, "--id", "key").stdout)
+    done = invoke("predict", model, path, "--id", "key", "--out", out)
+    assert done.stdout == ""
+    assert "1 of 2 texts without words" in done.stderr
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert list(rows[0]) == ["number", "id", "label", "probability", "probability_p1", "probability_p2"]
+    for row, found in zip(rows, expected, strict=True):
+        assert (int(row["number"]), row["id"], row["label"]) == (found["number"], found["id"], found["label"])
+        assert float(row["probability"]) == found["probability"]
+        assert [float(row[f"probability_{p}"]) for p in ("p1", "p2")] == list(found["probabilities"].values())
+    invoke("predict", model, path, "--top", 5, "--out", out)
+    [first, second] = csv.DictReader(out.read_text().splitlines())
+    assert list(first) == ["number", "label", "probability", "label_2", "probability_2"]
+    assert {first["label"], first["label_2"]} == {"p1", "p2"}
+    assert float(first["probability"]) > float(first["probability_2"])
+    assert second["number"] == "2"
+    invoke("predict", model, path, "--id", "key", "--out", tmp_path / "labels.jsonl")
+    assert objects((tmp_path / "labels.jsonl").read_text()) == expected
+    (tmp_path / "bad.txt").write_bytes(b"fine\n" * 300 + b"\xff\n")
+    before = out.read_bytes()
+    assert "bad.txt, line 301: not UTF-8" in refusal("predict", model, tmp_path / "bad.txt", "--out", out)
+    assert out.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 4, "nothing half-written"
+
+
+@pytest.mark.parametrize("verb", ["predict", "parse"])
+def test_where_not_to_write(verb, model, tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"text": "a"}\n')
+    expected = f"--out {path}: the file of the texts; expected another one"
+    assert refusal(verb, model, path, "--out", path) == expected
+    assert path.read_text() == '{"text": "a"}\n'
+    if verb == "predict":
+        out = tmp_path / "labels.txt"
+        expected = f"--out {out}: expected a file that ends with .jsonl or .csv"
+        assert refusal(verb, model, path, "--out", out) == expected
+        assert refusal(verb, model, path, "--json", "--out", tmp_path / "a.csv").startswith("--json: prints; expected")
 
 
 def test_columns_by_name(model, tmp_path):
@@ -116,7 +224,7 @@ def test_the_model_by_an_option(verb, model, tmp_path):
 def test_pairs_by_an_option(pair_model):
     [found] = objects(invoke("parse", "--model", pair_model, stdin="A man sleeps.\tA man is awake.\n").stdout)
     assert [sentence["words"] for sentence in found["sentences"]] == [
-        ["a", "man", "sleeps", "."], ["a", "man", "is", "awake", "."],
+        ["A", "man", "sleeps", "."], ["A", "man", "is", "awake", "."],
     ]  # fmt: skip
     assert all(len(sentence["heads"]) == len(sentence["words"]) for sentence in found["sentences"])
 
@@ -227,6 +335,10 @@ def test_a_pipe_that_closes_early_is_no_error(model):
 
 def test_on_a_terminal_people_see_tables_and_drawings(model, tmp_path):
     (tmp_path / "texts.txt").write_text(f"{TEXTS[0]}\n{'long ' * 100}\n")
+    (tmp_path / "ids.csv").write_text("id,text\nthe first of many ids,One sentence here.\n")
+    found = _on_a_terminal(("predict", {}), model, tmp_path / "ids.csv", "--top", 2)
+    assert found[0].split() == ["id", "label", "probability", "next", "labels", "text"]
+    assert re.fullmatch(r"the first of ma…  p\d     +0\.\d{3}  p\d 0\.\d{3}     One sentence here\.", found[1])
     commands = [("predict", {}), ("parse", {}), ("parse", {"COLUMNS": "24", "TERM": "xterm-256color", "NO_COLOR": ""})]
     with ThreadPoolExecutor() as several:
         labels, trees, narrow = several.map(lambda each: _on_a_terminal(each, model, tmp_path / "texts.txt"), commands)
@@ -235,7 +347,7 @@ def test_on_a_terminal_people_see_tables_and_drawings(model, tmp_path):
     assert labels[2].endswith("…")
     assert max(map(len, labels)) <= 100
     assert any("── " in line for line in trees)
-    assert "1. one sentence here ." in trees
+    assert "1. One sentence here ." in trees
     assert not any("\x1b" in line for line in trees), "a terminal without colours"
     assert any("\x1b[1m" in line for line in narrow)
     drawn = [re.sub(r"\x1b\[\d+m", "", line) for line in narrow if re.search(r"\(\d\.\d\d\)", line)]

@@ -1,6 +1,7 @@
 import json
 import os
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -11,24 +12,32 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import CORPUS, OWN_SETTINGS, SETTINGS, SIZES, command, environment, invoke, options, refusal, run
+from treetext.cli.train import _result, _show
 from treetext.models import load_model
+from treetext.training import load_recipe
 
 WEIGHTS = "model.safetensors"
 
 
 def rows(printed):
-    """The first table that was printed."""
-    lines = printed.split("\n\n")[0].splitlines()
+    """The facts that were printed."""
+    lines = printed.split("\n\n")[1].splitlines()
     return {name.strip(): value.strip() for name, value in (line.rsplit("  ", 1) for line in lines)}
+
+
+def scores(printed):
+    """The table of scores that was printed: for each split, its scores by name."""
+    header, *lines = (re.split("  +", line.strip()) for line in printed.split("\n\n")[0].splitlines())
+    return {split: dict(zip(header, values, strict=True)) for split, *values in lines}
 
 
 def test_table_has_what_the_model_says(trained):
     out, done = trained
     model = load_model(out)
-    table = rows(done.stdout)
-    assert table["dev accuracy"] == f"{100 * model.about['scores']['dev']:.1f}"
-    assert table["test accuracy"] == f"{100 * model.about['scores']['test']:.1f}"
-    assert table["most frequent class (train)"] == "50.0"
+    table, printed = rows(done.stdout), scores(done.stdout)
+    for split in ("dev", "test"):
+        assert printed[split]["accuracy"] == f"{100 * model.about['scores'][split]:.1f}"
+        assert printed[split]["macro-F1"] == f"{100 * model.about['measures'][split]['macro_f1']:.1f}"
     assert table["best epoch"] == str(model.about["epoch"])
     assert table["saved in"] == str(out)
     assert "60 train, 20 dev, 30 test texts" in done.stderr
@@ -62,6 +71,31 @@ def test_json_is_one_object(tmp_path):
     assert result["out"] == str(tmp_path / "model")
     assert result["documents"] == {"train": 60, "dev": 20, "test": 30}
     assert 0 <= result["dev"] <= 1
+
+
+def test_baselines_stand_beside(model, capsys):
+    loaded, recipe = load_model(model), load_recipe("hidden-trees/both")
+    loaded.about["baselines"] = {"majority": {"dev": 0.5}, "bag of words": {"dev": 0.625, "test": 0.75}}
+    result = _result(loaded, recipe, model)
+    assert result["baselines"] == loaded.about["baselines"]
+    _show(result, loaded)
+    printed = scores(capsys.readouterr().out)
+    assert [printed[split]["most frequent class"] for split in ("dev", "test")] == ["50.0", "–"]
+    assert [printed[split]["bag of words"] for split in ("dev", "test")] == ["62.5", "75.0"]
+
+
+def test_classes_that_are_never_predicted_are_said(tmp_path):
+    texts = "text,label\n" + "a good film,good\n" * 6 + "a bad film,bad\n" * 3
+    for name in ("train", "dev", "test"):
+        (tmp_path / f"{name}.csv").write_text(texts)
+    out = tmp_path / "a model"
+    done = invoke("train", "documents/majority", "--data", tmp_path, "--out", out)
+    said = f"never predicted on dev: bad; see `treetext evaluate '{out}' --split dev`"
+    assert done.stderr.splitlines()[-1] == said
+    measures = load_model(out).about["measures"]
+    assert measures["dev"]["never_predicted"] == measures["test"]["never_predicted"] == ["bad"]
+    assert measures["test"]["macro_f1"] == 0.4
+    assert "never predicted" in invoke("evaluate", out).stdout
 
 
 def test_own_file_to_a_directory_named_by_the_recipe(reviews, tmp_path, monkeypatch):
@@ -140,7 +174,10 @@ def test_refusals(arguments, complaint, tmp_path, monkeypatch):
     [
         (b"", "bad.csv: empty; expected"),
         (b"text,label\n", "bad.csv: empty; expected at least one text"),
-        (b"body,stars\na,1\n", "bad.csv: no column called 'text'; expected one, and there are 'body', 'stars'"),
+        (
+            b"body,id\na,1\n",
+            "bad.csv: no column looks like the label; expected its name by --set data.label=…, among 'id'",
+        ),
         (b"text,label\na,1\nb,\n", "bad.csv, row 3: no label; expected one for each text"),
         (b"text,label\na,1\nb\xff,2\n", "bad.csv, line 3: not UTF-8 at byte 2 of the line"),
         (b"text,label\na,1\nb,2,3\n", "bad.csv, row 3 (from line 3): 3 fields; expected 2, as in the header"),

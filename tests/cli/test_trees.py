@@ -179,7 +179,7 @@ def test_bad_file(tmp_path):
         (["trees", "--nonsense"], "no such option: --nonsense"),
         (["trees", "a", "b"], "got unexpected extra argument"),
         (["analyse", "a", "--split", "all"], "invalid value for '--split': 'all' is not one of 'train', 'dev', 'test'"),
-        (["train"], "missing argument 'recipe'; see treetext train --help"),
+        (["train"], "no recipe; expected one (`treetext recipes` lists them), or your own file by --data"),
         (["plant"], "no such command 'plant'"),
     ],
 )

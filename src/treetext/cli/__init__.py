@@ -9,10 +9,12 @@ from treetext.cli.agree import agree
 from treetext.cli.analyse import analyse
 from treetext.cli.common import Commands, SetOption, note, refuse, show, stop, table
 from treetext.cli.data import data, recipes
+from treetext.cli.encode import encode
+from treetext.cli.evaluate import evaluate
 from treetext.cli.report import report
 from treetext.cli.serve import serve
 from treetext.cli.texts import parse, predict
-from treetext.cli.train import evaluate, train
+from treetext.cli.train import train
 from treetext.cli.trees import trees
 
 __all__ = ["Commands", "SetOption", "app", "note", "refuse", "show", "stop", "table"]
@@ -20,7 +22,7 @@ __all__ = ["Commands", "SetOption", "app", "note", "refuse", "show", "stop", "ta
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
-for command in (train, evaluate, predict, parse, report, serve, analyse, agree, recipes, data, trees):
+for command in (train, evaluate, predict, parse, encode, report, serve, analyse, agree, recipes, data, trees):
     app.command()(command)
 
 

@@ -15,8 +15,10 @@ from treetext.cli.common import (
     Split,
     load_data,
     note,
+    open_data,
     percent,
     progress,
+    show,
     show_json,
     show_tables,
     written,
@@ -60,8 +62,8 @@ def analyse(
 
     Prints statistics of their shapes, also for the untrained model, random trees, chains and stars; agreement with gold
     trees, if known, and with other models; and the accuracy with other marginals in place of the model's own.
+    Ends with a verdict: whether the trees matter for the label, are flat, or are vacuous.
     """
-    from treetext.data import open_corpus
     from treetext.evaluation import analyse as analyse_trees
     from treetext.models import load_model
     from treetext.show import analysis_tables
@@ -69,7 +71,7 @@ def analyse(
     loaded, others = load_model(model), {name: load_model(name) for name in models or []}
     recipe, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
     with progress() as bars, written(out) if out else nullcontext() as stream:
-        corpus = open_corpus(recipe.data, bars.more)
+        corpus, seen = open_data(loaded, recipe, part.value, bars)
         analysis = analyse_trees(
             loaded,
             corpus,
@@ -80,7 +82,7 @@ def analyse(
             seed=seed,
             progress=bars.more,
         )
-        result = {"model": model, **analysis.to_dict()}
+        result = {"model": model, "seen": seen, **analysis.to_dict()}
         if stream:
             stream.write(json.dumps(result, ensure_ascii=False, indent=2) + "\n")
     for line in corpus.notes:
@@ -90,6 +92,7 @@ def analyse(
         return
     print(_summary(analysis))
     show_tables(analysis_tables(analysis))
+    show("\nVerdict\n", *analysis.verdict)
 
 
 def _summary(analysis: "Analysis") -> str:

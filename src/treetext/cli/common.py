@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from treetext import show as shown
+    from treetext.data import Corpus
     from treetext.models import Model
     from treetext.training import Recipe
 
@@ -96,17 +97,24 @@ def note(line: str) -> None:
 
 
 def load(
-    source: "str | Recipe",
+    source: "str | Recipe | None",
     data: str | None,
     settings: Sequence[str] | None,
     more: dict[str, Any] | None = None,
     option: str = "--data",
 ) -> "Recipe":
-    """A recipe with the data and the settings of the options. The ending of a file decides the format of a table."""
+    """A recipe with the data and the settings of the options. The ending of a file decides the format of a table.
+
+    Without a `source`, the recipe is the default for the task of the data.
+    """
     from treetext.data import BadInput, corpus_formats, file_format
     from treetext.training import load_recipe, load_template, needs_data, parse_overrides
 
     overrides = {**(more or {}), **parse_overrides(settings or [])}
+    if source is None:
+        source, overrides["data.format"] = default_recipe(data, overrides)
+    if isinstance(source, str) and file_format(source) and Path(source).is_file():
+        raise BadInput(f"{source}: data, not a recipe; expected {option} {source}, with a recipe or without")
     name = source if isinstance(source, str) else source.name
     ending = file_format(data) if data else None
     chosen = in_format(source, overrides.get("data.format"), ending)
@@ -125,6 +133,20 @@ def load(
         )
     places = {**dict.fromkeys(("data.train", "data.dev", "data.test")), "data.path": data}
     return load_recipe(chosen, {**overrides, **places})
+
+
+def default_recipe(data: str | None, overrides: Mapping[str, Any]) -> tuple[str, str]:
+    """The recipe for the user's own table, by the task that its columns are for, and the format of the table."""
+    from treetext.data import BadInput, table_format
+    from treetext.training import load_reader
+
+    if data is None:
+        raise BadInput("no recipe; expected one (`treetext recipes` lists them), or your own file by --data")
+    table = str(overrides.get("data.format") or table_format(data))
+    settings = {key: value for key, value in overrides.items() if key.startswith("data.")}
+    task = load_reader(table, {**settings, "data.path": data}).recognised(lambda _: None).task
+    note(f"{data}: {task}, so the recipe is {task.recipe}")
+    return task.recipe, table
 
 
 def in_format(source: "str | Recipe", wanted: Any, ending: str | None) -> "str | Recipe | dict[str, Any]":
@@ -175,6 +197,25 @@ def load_data(
     if data and split is None and isinstance(recipe.data, FileReader) and Path(data).is_file():
         return load_recipe(recipe, {"data.path": None, "data.test": data, "data.folds": None, "data.fold": 0})
     return recipe
+
+
+def open_data(model: "Model", recipe: "Recipe", split: str, bars: "Bars") -> "tuple[Corpus, int | None]":
+    """The corpus, split as in the training of the model, and how many texts of a split are known from training.
+
+    The number is None if the model does not say what it was trained on. The notes of the corpus tell the user.
+    """
+    from treetext.data import open_corpus
+
+    corpus = open_corpus(recipe.data, bars.more)
+    if model.splits is None:
+        return corpus, None
+    corpus = corpus.as_trained(model.splits)
+    seen = corpus.seen(split, model.splits)
+    if known := sum(seen.values()):
+        listed = ", ".join(f"{count:,} in {name}" for name, count in seen.items() if count)
+        total = f"{known:,} of {len(corpus.rows[split]):,} texts"
+        corpus.notes.append(f"{corpus.name}: {total} were used in training ({listed}): they say little about new texts")
+    return corpus, known
 
 
 def model_recipe(model: "Model") -> "Recipe | None":
@@ -268,17 +309,23 @@ def written(out: Path | None) -> Iterator[IO[str]]:
     if out is None:
         yield sys.stdout
         return
+    with aside(out) as path, path.open("w", encoding="utf-8") as stream:
+        yield stream
+
+
+@contextmanager
+def aside(out: Path) -> Iterator[Path]:
+    """A context manager: the path of a new file, which becomes `out` once it is completely written."""
     if out.is_dir():
         refuse(f"{out}: a directory; expected a file to write")
     if not out.parent.is_dir():
         refuse(f"{out.parent}: no such directory; expected one, for {out.name}")
-    aside = out.with_name(f"{out.name}.{os.getpid()}.partial")
+    path = out.with_name(f"{out.name}.{os.getpid()}.partial")
     try:
-        with aside.open("w", encoding="utf-8") as stream:
-            yield stream
-        aside.replace(out)
+        yield path
+        path.replace(out)
     finally:
-        aside.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 def show_json(value: object) -> None:

@@ -1,11 +1,30 @@
 """`treetext recipes` and `treetext data`."""
 
-from typing import Annotated
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treetext.cli.common import DataOption, JsonOption, SetOption, load, note, progress, show, show_json
+from treetext.cli.common import (
+    Bars,
+    DataOption,
+    JsonOption,
+    SetOption,
+    Split,
+    load,
+    load_data,
+    note,
+    open_data,
+    progress,
+    show,
+    show_json,
+    written,
+)
 from treetext.cli.common import table as new_table
+
+if TYPE_CHECKING:
+    from treetext.data import Corpus
 
 
 def recipes(
@@ -38,42 +57,34 @@ def recipes(
 
 
 def data(
-    name: Annotated[str | None, typer.Argument(help="A recipe or a format.", metavar="[RECIPE or FORMAT]")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A recipe, a format, or the directory of a model, whose data are split as in its training.",
+            metavar="[RECIPE, FORMAT or MODEL]",
+        ),
+    ] = None,
     data: DataOption = None,
     settings: SetOption = None,
+    split_out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the split of each text to this file, as CSV.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the formats, or describe a corpus.
 
     The description has the numbers of texts, sentences, words and classes, as in the paper.
     """
-    from treetext.data import BadInput, corpus_formats, describe, open_corpus, treebank_formats
-    from treetext.training import load_reader, needs_data, parse_overrides
+    from treetext.data import describe
 
-    if name is None:
-        formats = {name: cls.about for name, cls in corpus_formats().items()}
-        treebanks = {name: each.about for name, each in treebank_formats().items()}
-        if as_json:
-            show_json({**formats, "treebanks": treebanks})
-            return
-        table = new_table("format", "what it expects")
-        for name, expects in formats.items():
-            table.add_row(name, expects)
-        trees = new_table("treebank", "what it expects")
-        for name, expects in treebanks.items():
-            trees.add_row(name, expects)
-        show(table, "\nFormats of treebanks, for treetext agree:\n", trees)
+    if name is None and data is None:
+        _list_formats(as_json)
         return
-    if name in corpus_formats():
-        overrides = {**({} if data is None else {"data.path": data}), **parse_overrides(settings or [])}
-        if needs_data({"data": {"format": name}}, overrides):
-            raise BadInput(f"{name}: data.path: missing; expected the data by --data")
-        source = load_reader(name, overrides)
-    else:
-        source = load(name, data, settings).data
     with progress() as bars:
-        corpus = open_corpus(source, bars.more)
-    counts = describe(corpus.encoded, corpus.rows)
+        corpus = _corpus(name, data, settings, bars)
+    if split_out is not None:
+        _write_split(corpus, split_out)
+    counts, notes = describe(corpus.encoded, corpus.rows), [*corpus.notes, *corpus.remarks]
     if as_json:
         splits = [part._asdict() for part in counts]
         words = len(corpus.encoded.lexicon)
@@ -83,11 +94,11 @@ def data(
                 "fingerprint": corpus.fingerprint,
                 "vocabulary": words,
                 "splits": splits,
-                "notes": corpus.notes,
+                "notes": notes,
             }
         )
         return
-    for line in corpus.notes:
+    for line in notes:
         note(line)
     numbers = ["texts", "sentences/text", "words/text", "without words"]
     table = new_table("split", *numbers, "classes", numbers=numbers)
@@ -98,3 +109,52 @@ def data(
             f"{len(part.classes)}: {listed}" + ", …" * (len(part.classes) > 10),
         )  # fmt: skip
     show(table, f"\n{len(corpus.encoded.lexicon):,} different words; fingerprint {corpus.fingerprint[:16]}")
+
+
+def _list_formats(as_json: bool) -> None:
+    from treetext.data import corpus_formats, treebank_formats
+
+    formats = {name: cls.about for name, cls in corpus_formats().items()}
+    treebanks = {name: each.about for name, each in treebank_formats().items()}
+    if as_json:
+        show_json({**formats, "treebanks": treebanks})
+        return
+    table = new_table("format", "what it expects")
+    for name, expects in formats.items():
+        table.add_row(name, expects)
+    trees = new_table("treebank", "what it expects")
+    for name, expects in treebanks.items():
+        trees.add_row(name, expects)
+    show(table, "\nFormats of treebanks, for treetext agree:\n", trees)
+
+
+def _corpus(name: str | None, data: str | None, settings: list[str] | None, bars: Bars) -> "Corpus":
+    """The corpus of a format, of a recipe or of a model. Without a name, the ending of the file says the format."""
+    from treetext.data import BadInput, corpus_formats, open_corpus, table_format
+    from treetext.training import load_reader, needs_data, parse_overrides
+
+    if name is None and data is not None:
+        name = table_format(data)
+    if name in corpus_formats():
+        overrides = {**({} if data is None else {"data.path": data}), **parse_overrides(settings or [])}
+        if needs_data({"data": {"format": name}}, overrides):
+            raise BadInput(f"{name}: data.path: missing; expected the data by --data")
+        return open_corpus(load_reader(name, overrides), bars.more)
+    if (Path(str(name)) / "config.json").is_file():
+        from treetext.models import load_model
+
+        model = load_model(str(name))
+        recipe = load_data(model, data, settings, Split.TEST, "--data")
+        return open_data(model, recipe, Split.TEST.value, bars)[0]
+    recipe = load(name, data, settings)
+    return open_corpus(recipe.data, bars.more)
+
+
+def _write_split(corpus: "Corpus", out: Path) -> None:
+    """Write a row for each text, in the order of the texts: its number, its split, its label and where it is from."""
+    split_of = {row: split for split, rows in corpus.rows.items() for row in rows.tolist()}
+    with written(out) as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(["text", "split", "label", "where"])
+        for row, split in sorted(split_of.items()):
+            table.writerow([row + 1, split, corpus.encoded.label(row), corpus.encoded.where(row)])

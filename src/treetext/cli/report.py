@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treetext.cli.common import DataSetOption, ModelArgument, Split, load_data, note, progress, written
+from treetext.cli.common import DataSetOption, ModelArgument, Split, load_data, note, open_data, progress, written
 
 
 def report(
@@ -37,7 +37,6 @@ def report(
     The page is one HTML file that needs no network. It has scores, learning curves, statistics of the trees, and
     documents with their trees.
     """
-    from treetext.data import open_corpus
     from treetext.evaluation import analyse
     from treetext.models import load_model
     from treetext.show import analysis_tables
@@ -47,11 +46,12 @@ def report(
     loaded, others = load_model(model), {f"model {i}": load_model(each) for i, each in enumerate(models or [], start=2)}
     recipe, part = load_data(loaded, data, settings, split, "DATA"), split or Split.TEST
     with progress() as bars, written(out) as stream:
-        corpus = open_corpus(recipe.data, bars.more)
-        tables: Any = ()
+        corpus, _ = open_data(loaded, recipe, part.value, bars)
+        more: dict[str, Any] = {} if loaded.levels_with_trees else {"verdict": ["The model has no trees."]}
         if statistics and loaded.levels_with_trees:
-            tables = analysis_tables(analyse(loaded, corpus, part.value, others=others, progress=bars.more))
-        stream.write(page(loaded, corpus, part.value, tables=tables, most=most, progress=bars.more))
+            analysis = analyse(loaded, corpus, part.value, others=others, progress=bars.more)
+            more = {"tables": analysis_tables(analysis), "verdict": analysis.verdict}
+        stream.write(page(loaded, corpus, part.value, most=most, progress=bars.more, **more))
     for line in corpus.notes:
         note(line)
     print(f"{out}: {out.stat().st_size / 1e6:.1f} MB; to see it, open {out.resolve().as_uri()} in a browser")

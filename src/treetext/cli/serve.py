@@ -23,7 +23,7 @@ def serve(
 ) -> None:
     """Serve a model over HTTP, with a web page that shows trees.
 
-    POST /v1/predict and /v1/parse take {"texts": ["…"]} or, for a model of pairs, {"pairs": [["…", "…"]]};
+    POST /v1/predict, /v1/parse and /v1/encode take {"texts": ["…"]} or, for a model of pairs, {"pairs": [["…", "…"]]};
     see /openapi.json. SIGTERM and Ctrl-C stop the server once all accepted requests are answered.
     """
     from treetext.data import needs

@@ -1,35 +1,21 @@
 """`treetext predict` and `treetext parse`: texts in, labels and trees out, as a stream."""
 
+import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetext.cli.common import MODEL, JsonOption, model_recipe, note, progress, refuse, show, show_json, written
+from treetext.cli.common import JsonOption, note, refuse, show, written
 from treetext.cli.common import table as new_table
+from treetext.cli.inputs import File, From, Id, Inputs, ModelOrFile, Name, Row, Text, chosen, id_text
 
 if TYPE_CHECKING:
     from treetext.models import Model, Parsed, Prediction
-
-STDIN = Path("-")
-AT_ONCE = 256
-"""The number of texts in memory: enough for batches of similar length."""
-
-
-class Input(StrEnum):
-    """The format of the input."""
-
-    LINES = "lines"
-    CSV = "csv"
-    TSV = "tsv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
 
 
 class Output(StrEnum):
@@ -49,47 +35,48 @@ class Decode(StrEnum):
     SCORES = "scores"
 
 
-ModelOrFile = Annotated[str | None, typer.Argument(help=f"{MODEL} Not with --model.", show_default=False)]
-File = Annotated[
-    Path | None,
-    typer.Argument(help="Texts: one per line (pairs: two, separated by a tab), or a table; - for standard input."),
-]
-Name = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model, instead of the argument MODEL.")]
-Text = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="The column of the text in a table; twice for pairs."),
-]
-From = Annotated[
-    Input | None, typer.Option("--input", help="Format of FILE (default: by its ending; lines for standard input).")
-]
-
-
 def predict(
     model: ModelOrFile = None,
     file: File = None,
     name: Name = None,
     text: Text = None,
+    id_column: Id = None,
     kind: From = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Only the K most probable labels, the most probable first.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to this .jsonl or .csv file (default: standard output).")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Label texts.
 
-    Each text becomes a line of JSON or, on a terminal, a row of a table, in the order of the texts.
+    Each text becomes a line of JSON or, on a terminal, a row of a table, in the order of the texts. It has the number
+    of the text, from 1, and the id of a table that has ids.
 
     A text without words gets the most frequent label of the training data.
     """
     from treetext.models import load_model
 
-    chosen, source = _chosen(model, file, name)
-    loaded = load_model(chosen)
-    first = True
-    for texts, predictions in _stream(loaded, source, text, kind, loaded.predict_tokens):
-        if as_json or not sys.stdout.isatty():
-            for prediction in predictions:
-                show_json(prediction._asdict())
+    ending = out.suffix.lower() if out else None
+    if out is not None and ending not in (".jsonl", ".csv"):
+        refuse(f"--out {out}: expected a file that ends with .jsonl or .csv")
+    if out is not None and as_json:
+        refuse(f"--json: prints; expected no --out, or --out {out.with_suffix('.jsonl')} without --json")
+    where, source = chosen(model, file, name)
+    loaded = load_model(where)
+    inputs = Inputs(loaded, source, text, kind, id_column)
+    inputs.check_out(out)
+    shown = out is None and sys.stdout.isatty()
+    with written(out) as stream:
+        write: Callable[[list[Row], list[Prediction]], object]
+        if shown and not as_json:
+            write = _Shown(loaded.labels, top)
         else:
-            _show(texts, predictions, loaded.labels, header=first)
-        first = False
+            write = _Csv(stream, loaded.labels, top) if ending == ".csv" else _JsonLines(stream)
+        for rows, predictions in inputs.run(loaded.predict_tokens, shown, _labelled(loaded)):
+            write(rows, [prediction.top(top) for prediction in predictions] if top else predictions)
 
 
 def parse(
@@ -97,6 +84,7 @@ def parse(
     file: File = None,
     name: Name = None,
     text: Text = None,
+    id_column: Id = None,
     kind: From = None,
     output: Annotated[
         Output | None, typer.Option("--format", help="Output format (default: drawing on a terminal, else jsonl).")
@@ -111,118 +99,100 @@ def parse(
 ) -> None:
     """Show the trees that a model induces.
 
-    In CoNLL-U, documents are numbered in their order; a document without words has no sentences. In dot, the language
-    of GraphViz, each document is a graph.
+    JSON has the number of each text, from 1, and the id of a table that has ids. In CoNLL-U, the id or else the number
+    is the name of a document; a document without words has no sentences. In dot, the language of GraphViz, each
+    document is a graph.
     """
     from treetext.models import load_model
     from treetext.show import to_dot
 
-    chosen, source = _chosen(model, file, name)
-    loaded = load_model(chosen)
+    where, source = chosen(model, file, name)
+    loaded = load_model(where)
     if not loaded.levels_with_trees:
-        note(f"{chosen}: a model without trees: nothing has a head")
-    output = output or (Output.DRAWING if out is None and sys.stdout.isatty() else Output.JSONL)
-    number = 0
+        note(f"{where}: a model without trees: nothing has a head")
+    inputs = Inputs(loaded, source, text, kind, id_column)
+    inputs.check_out(out)
+    shown = out is None and sys.stdout.isatty()
+    output = output or (Output.DRAWING if shown else Output.JSONL)
     with written(out) as stream:
-        for _, batch in _stream(
-            loaded, source, text, kind, lambda documents: loaded.parse_tokens(documents, decode.value)
+        for rows, batch in inputs.run(
+            lambda documents: loaded.parse_tokens(documents, decode.value), shown, _labelled(loaded)
         ):
-            for parsed in batch:
-                number += 1
+            for row, parsed in zip(rows, batch, strict=True):
+                name = " ".join(id_text(row.id).split()) or str(row.number)
                 if output == Output.DRAWING:
                     stream.write(_drawn(parsed, stream) + "\n\n")
                 elif output == Output.CONLLU:
-                    stream.write(parsed.to_conllu(str(number)))
+                    stream.write(parsed.to_conllu(name))
                 elif output == Output.DOT:
-                    stream.write(to_dot(parsed, str(number)))
+                    stream.write(to_dot(parsed, name))
                 else:
-                    stream.write(_json(parsed, weights) + "\n")
+                    stream.write(_json(row, _plain(parsed, weights)))
 
 
-def _chosen(model: str | None, file: Path | None, name: str | None) -> tuple[str, Path]:
-    """The model and the file of texts. With --model, the only argument is the file."""
-    if name is None:
-        if model is None:
-            refuse("no model; expected MODEL or --model NAME")
-        return model, file or STDIN
-    if file is not None or (model is not None and Path(model).is_dir()):
-        refuse(f"--model {name}: a second model, beside {model}; expected one, and at most one file")
-    return name, STDIN if model is None else Path(model)
+def _labelled(model: "Model") -> str:
+    """What becomes of texts without words."""
+    label = model.labels[max(range(len(model.prior)), key=model.prior.__getitem__)]
+    return f"labelled with the most frequent class in training, {label}"
 
 
-def _stream(
-    model: "Model",
-    file: Path,
-    columns: list[str] | None,
-    kind: Input | None,
-    run: Callable[[list[list[list[str]]]], list[Any]],
-) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Batches of texts, with the results of the model."""
-    from treetext.data import BadInput
+class _JsonLines:
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
 
-    notes: list[str] = []
-    texts = _texts(model, file, columns, kind, notes)
-    typed = file == STDIN and sys.stdin.isatty()
-    if typed:
-        note("Reading from the keyboard, one text per line; end with Ctrl-D.")
-    done = empty = 0
-    with progress() as bars:
-        while some := list(islice(texts, 1 if typed else AT_ONCE)):
-            documents = [model.tokens(text) for text in some]
-            yield some, run(documents)
-            sys.stdout.flush()
-            done, empty = done + len(some), empty + sum(not model.is_whole(document) for document in documents)
-            if not sys.stdout.isatty():
-                bars.more("texts", len(some))
-    for line in notes:
-        note(line)
-    if not done:
-        raise BadInput(f"{_name(file)}: empty; expected at least one text")
-    if empty:
-        label = model.labels[max(range(len(model.prior)), key=model.prior.__getitem__)]
-        note(f"{empty:,} of {done:,} texts without words: labelled with the most frequent class in training, {label}")
+    def __call__(self, rows: list[Row], predictions: "list[Prediction]") -> None:
+        for row, prediction in zip(rows, predictions, strict=True):
+            self.stream.write(_json(row, prediction._asdict()))
 
 
-def _texts(
-    model: "Model", file: Path, columns: list[str] | None, kind: Input | None, notes: list[str]
-) -> Iterator[Any]:
-    """The texts of a file: lines or a table."""
-    from treetext.data import BadInput, file_format, reader
+class _Csv:
+    """A table with a column for the probability of each label or, with `top`, columns for the most probable labels."""
 
-    source = kind or (file_format(file) if file != STDIN else None) or Input.LINES
-    if source == Input.LINES:
-        if columns:
-            raise BadInput(
-                f"--text {columns[0]}: {_name(file)} has no columns; expected --input csv, tsv, jsonl or parquet"
-            )
-        yield from _lines(file, model)
-        return
-    names = columns or _columns(model)
-    if len(names) != len(model.task.columns):
-        raise BadInput(f"--text: {len(names)} columns; expected {len(model.task.columns)}, for {model.task}")
-    path = "/dev/stdin" if file == STDIN else str(file)
-    table = reader(str(source), test=path, **dict(zip(("text", "second"), names, strict=False)))
-    for _, example in table.read(notes, labels=False):
-        yield example.text
+    def __init__(self, stream: IO[str], labels: Sequence[str], top: int | None) -> None:
+        self.writer = csv.writer(stream, lineterminator="\n")
+        self.labels, self.top, self.header = labels, top, False
+
+    def __call__(self, rows: list[Row], predictions: "list[Prediction]") -> None:
+        if not self.header:
+            self.header = True
+            others = range(2, min(self.top or 0, len(self.labels)) + 1)
+            more = [f"{name}_{i}" for i in others for name in ("label", "probability")]
+            more = more if self.top else [f"probability_{label}" for label in self.labels]
+            self.writer.writerow(["number", *["id"] * (rows[0].id is not None), "label", "probability", *more])
+        for row, (label, probability, probabilities) in zip(rows, predictions, strict=True):
+            known = [] if row.id is None else [id_text(row.id)]
+            ranked = [value for each in list(probabilities.items())[1:] for value in each]
+            values = ranked if self.top else probabilities.values()
+            self.writer.writerow([row.number, *known, label, probability, *values])
 
 
-def _lines(file: Path, model: "Model") -> Iterator[Any]:
-    from treetext.data.readers.files import existing, lines, opened
+class _Shown:
+    """A table on the terminal. All its parts have the same widths, and each text is on one line."""
 
-    with nullcontext(sys.stdin.buffer) if file == STDIN else opened(existing(str(file))) as stream:
-        for number, line in lines(stream, _name(file)):
-            text = line.removesuffix("\n").removesuffix("\r")
-            yield model.task.from_line(text, f"{_name(file)}, line {number}")
+    def __init__(self, labels: Sequence[str], top: int | None) -> None:
+        lengths = sorted(map(len, labels), reverse=True)
+        self.widths = {"label": max(5, lengths[0]), "probability": len("probability")}
+        if top and top > 1:
+            self.widths["next labels"] = max(11, sum(n + len(" 0.123, ") for n in lengths[1:top]) - 2)
+        self.header = True
 
+    def __call__(self, rows: list[Row], predictions: "list[Prediction]") -> None:
+        from rich.console import Console
+        from rich.text import Text as Plain
 
-def _columns(model: "Model") -> list[str]:
-    """The columns of the model's training data or, if its recipe is not known, the usual ones of its task."""
-    recipe = model_recipe(model)
-    return list(recipe.data.columns if recipe else model.task.columns)
-
-
-def _name(file: Path) -> str:
-    return "standard input" if file == STDIN else str(file)
+        widths = self.widths if rows[0].id is None else {"id": 16, **self.widths}
+        table = new_table(*widths, "text", numbers=["probability"])
+        table.show_header, self.header = self.header, False
+        for column, width in zip(table.columns, widths.values(), strict=False):
+            column.width, column.no_wrap, column.overflow = width, True, "ellipsis"
+        room = max(10, Console().width - sum(width + 2 for width in widths.values()))
+        for row, (label, probability, probabilities) in zip(rows, predictions, strict=True):
+            others = ", ".join(f"{other} {p:.3f}" for other, p in list(probabilities.items())[1:])
+            cells = {"id": id_text(row.id), "label": label, "probability": f"{probability:.3f}", "next labels": others}
+            line = Plain(_line(row.text))
+            line.truncate(room, overflow="ellipsis")
+            table.add_row(*(Plain(cells[name]) for name in widths), line)
+        show(table)
 
 
 def _line(text: Any) -> str:
@@ -232,30 +202,18 @@ def _line(text: Any) -> str:
     return " ".join(str(text)[:1000].split())
 
 
-def _show(texts: list[Any], predictions: "list[Prediction]", labels: list[str], header: bool) -> None:
-    """Print a part of a table. All parts have the same widths, and each text is on one line."""
-    from rich.console import Console
-    from rich.text import Text as Plain
-
-    table = new_table("label", "probability", "text", numbers=["probability"])
-    table.show_header = header
-    used = 0
-    for column, least in zip(table.columns, (max(5, *map(len, labels)), len("probability")), strict=False):
-        column.min_width, column.no_wrap = least, True
-        used += least + 2
-    for text, prediction in zip(texts, predictions, strict=True):
-        line = Plain(_line(text))
-        line.truncate(max(10, Console().width - used), overflow="ellipsis")
-        table.add_row(Plain(prediction.label), f"{prediction.probability:.3f}", line)
-    show(table)
+def _json(row: Row, values: dict[str, Any]) -> str:
+    """A line of JSON."""
+    place = {"number": row.number} if row.id is None else {"number": row.number, "id": row.id}
+    return json.dumps({**place, **values}, ensure_ascii=False, default=str) + "\n"
 
 
-def _json(parsed: "Parsed", weights: bool) -> str:
+def _plain(parsed: "Parsed", weights: bool) -> dict[str, Any]:
     values = parsed.to_dict()
     if not weights:
         for part in (values, *values["sentences"]):
             del part["weights"]
-    return json.dumps(values, ensure_ascii=False)
+    return values
 
 
 def _drawn(parsed: "Parsed", stream: IO[str]) -> str:

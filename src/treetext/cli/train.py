@@ -1,4 +1,4 @@
-"""`treetext train` and `treetext evaluate`."""
+"""`treetext train`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -9,14 +9,9 @@ import typer
 
 from treetext.cli.common import (
     DataOption,
-    DataSetOption,
     JsonOption,
-    ModelArgument,
     SetOption,
-    Split,
     load,
-    load_data,
-    note,
     percent,
     progress,
     show,
@@ -41,7 +36,14 @@ class Accelerator(StrEnum):
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(help="A recipe by its name (see `treetext recipes`) or a TOML file.")],
+    recipe: Annotated[
+        str | None,
+        typer.Argument(
+            help="A recipe by its name (see `treetext recipes`) or a TOML file (default: documents/default or"
+            " pairs/default, by the columns of --data).",
+            show_default=False,
+        ),
+    ] = None,
     data: DataOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory to save the model in (default: models/RECIPE).")
@@ -60,7 +62,7 @@ def train(
 
     The model of the best epoch by dev accuracy is saved, with its scores.
 
-    Your own file of texts and labels: treetext train documents/both --data reviews.csv --set data.label=stars
+    Your own file of texts and labels: treetext train --data reviews.csv
     """
     from treetext.training import Interrupted
     from treetext.training import train as train_model
@@ -88,73 +90,33 @@ def train(
         _show(result, model)
 
 
-def evaluate(
-    model: ModelArgument,
-    data: DataOption = None,
-    split: Annotated[
-        Split | None, typer.Option(help="Part of the data (default: test, or all of a file given by --data).")
-    ] = None,
-    settings: DataSetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Score a model on labelled texts.
-
-    The texts are the test data of its recipe (default), or others by --data.
-    """
-    from treetext.data import open_corpus
-    from treetext.evaluation import evaluate as score
-    from treetext.models import load_model
-
-    loaded = load_model(model)
-    recipe, part = load_data(loaded, data, settings, split, "--data"), split or Split.TEST
-    with progress() as bars:
-        corpus = open_corpus(recipe.data, bars.more)
-        evaluation = score(loaded, corpus, part, bars.more)
-    for line in corpus.notes:
-        note(line)
-    counts = [sum(row) for row in evaluation.confusion]
-    result = {"model": model, "data": corpus.name, "fingerprint": corpus.fingerprint, **evaluation._asdict()}
-    result["majority"] = max(counts) / evaluation.documents
-    if as_json:
-        show_json(result)
-        return
-    about = new_table("", "")
-    about.show_header = False
-    about.add_row("data", f"{corpus.name}, {part}")
-    about.add_row("texts", f"{evaluation.documents:,}")
-    about.add_row("without words", f"{evaluation.empty:,} (predicted: the most frequent class)")
-    about.add_row("accuracy", percent(evaluation.accuracy))
-    about.add_row("largest class", percent(result["majority"]))
-    headers = [f"as {label}" for label in evaluation.labels]
-    confusion = new_table("", *headers, "texts", "right", numbers=[*headers, "texts", "right"])
-    for i, (label, row, count) in enumerate(zip(evaluation.labels, evaluation.confusion, counts, strict=True)):
-        confusion.add_row(label, *map(str, row), str(count), percent(row[i] / count if count else None))
-    show(about, "\nPredicted classes (columns) of the texts of each class (rows)", confusion)
-
-
 def _result(model: "Model", recipe: "Recipe", out: Path) -> dict[str, Any]:
-    scores = model.about["scores"]
+    about = model.about
     return {
         "recipe": recipe.name,
         "seed": recipe.seed,
-        "dev": scores["dev"],
-        "test": scores.get("test"),
+        "dev": about["scores"]["dev"],
+        "test": about["scores"].get("test"),
         "majority": max(model.prior),
-        "epoch": model.about["epoch"],
-        "seconds": model.about["seconds"],
-        "documents": model.about["documents"],
+        "measures": about["measures"],
+        "baselines": about.get("baselines") or {},
+        "epoch": about["epoch"],
+        "seconds": about["seconds"],
+        "documents": about["documents"],
         "labels": model.labels,
         "out": str(out),
     }
 
 
 def _show(result: dict[str, Any], model: "Model") -> None:
+    majority, words = (result["baselines"].get(name) or {} for name in ("majority", "bag of words"))
+    headers = ("accuracy", "macro-F1", "most frequent class", "bag of words")
+    scores = new_table("", *headers, numbers=headers)
+    for split, measures in result["measures"].items():
+        values = (result[split], measures["macro_f1"], majority.get(split), words.get(split))
+        scores.add_row(split, *map(percent, values))
     table = new_table("", "")
     table.show_header = False
-    table.add_row("dev accuracy", percent(result["dev"]))
-    if result["test"] is not None:
-        table.add_row("test accuracy", percent(result["test"]))
-    table.add_row("most frequent class (train)", percent(result["majority"]))
     if result["epoch"]:  # none where a model is not trained by gradients
         table.add_row("best epoch", str(result["epoch"]))
     table.add_row("seconds", str(result["seconds"]))
@@ -162,6 +124,8 @@ def _show(result: dict[str, Any], model: "Model") -> None:
     where = quote(result["out"])
     text = model.task.shell
     show(
+        scores,
+        "",
         table,
         "\nWhat to try next:",
         f"  treetext evaluate {where}",
