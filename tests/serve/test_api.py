@@ -4,11 +4,13 @@ import asyncio
 import json
 import logging
 
+import numpy as np
 import pytest
 
 from tests.models.building import documents
-from tests.serve.running import JSON, ask, running
+from tests.serve.running import JSON, ask, metric, running
 from treetext.models import StructuredDocuments
+from treetext.models.majority import Majority, MajoritySettings
 from treetext.serve import Limits, make_app
 
 TEXTS = ["A good film. I saw it.", "", "the plot was not very good, and it is bad", "the dog slept"]
@@ -46,6 +48,63 @@ def test_answers_are_those_of_the_model_in_the_order_of_the_texts(task, document
         assert found["label"] == more["label"] == expected.label
         assert found["probabilities"] == pytest.approx(expected.prediction.probabilities, abs=1e-6)
         same(more, expected.to_dict())
+
+
+@pytest.mark.parametrize("task", ["documents", "pairs"])
+def test_vectors_are_those_of_the_model_in_the_order_of_the_texts(task, document_model, pair_model):
+    model, field, texts = {
+        "documents": (document_model, "texts", TEXTS),
+        "pairs": (pair_model, "pairs", PAIRS),
+    }[task]
+    vectors = np.array(one(model, "POST", "/v1/encode", {field: texts}).json()["vectors"])
+    np.testing.assert_allclose(vectors, model.encode(texts), rtol=1e-5, atol=1e-5)
+    assert vectors.shape == (len(texts), model.vector_size)
+    assert [bool(vector.any()) for vector in vectors] == [i != 1 for i in range(len(texts))], "one has no words"
+    assert one(model, "POST", "/v1/encode", {field: []}).json() == {"vectors": []}
+    problem(one(model, "POST", "/v1/encode", {field: texts, "weights": True}), 422)
+
+
+def test_vectors_of_a_model_without_any():
+    model = Majority(MajoritySettings(), ["a", "b"])
+    found = problem(one(model, "POST", "/v1/encode", {"texts": ["a film"]}), 404)
+    assert found["detail"] == "majority: a model without text vectors"
+    assert one(model, "POST", "/v1/predict", {"texts": ["a film"]}).status == 200
+
+
+def test_kinds_of_requests_in_one_batch(document_model):
+    """Labels, trees and vectors, each to the client that asked for it."""
+
+    async def run():
+        async with running(make_app(document_model, Limits(window=0.2))) as app:
+            asked = [ask(app, "POST", f"/v1/{kind}", {"texts": TEXTS[:2]}) for kind in ("encode", "predict", "parse")]
+            answers = await asyncio.gather(*asked)
+            assert (await metric(app, "treetext_batch_texts_count")) == 1
+            assert (await metric(app, 'treetext_requests_total{path="/v1/encode",status="200"}')) == 1
+            return [list(answer.json()) for answer in answers]
+
+    assert asyncio.run(run()) == [["vectors"], ["predictions"], ["parsed"]]
+
+
+def test_the_most_probable_labels(document_model):
+    everything = one(document_model, "POST", "/v1/predict", {"texts": TEXTS}).json()["predictions"]
+    for k in (1, 2, 2.0, 3, 10**300):
+        found = one(document_model, "POST", "/v1/predict", {"texts": TEXTS, "top": k}).json()["predictions"]
+        for few, prediction in zip(found, everything, strict=True):
+            ranked = sorted(prediction["probabilities"].items(), key=lambda each: -each[1])
+            assert list(few["probabilities"].items()) == ranked[: int(k)]
+            assert (few["label"], few["probability"]) == ranked[0]
+    for k in (0, -1, 1.5, "2"):
+        wrong = problem(one(document_model, "POST", "/v1/predict", {"texts": TEXTS, "top": k}), 422)
+        assert wrong["errors"][0]["pointer"] == "#/top"
+    same = one(document_model, "POST", "/v1/predict", {"texts": TEXTS, "top": None}).json()["predictions"]
+    assert same == everything
+
+
+def test_words_come_back_as_typed(document_model):
+    [parsed] = one(document_model, "POST", "/v1/parse", {"texts": ["The DOG slept."]}).json()["parsed"]
+    [lower] = one(document_model, "POST", "/v1/parse", {"texts": ["the dog slept."]}).json()["parsed"]
+    assert parsed["sentences"][0]["words"] == ["The", "DOG", "slept", "."]
+    assert parsed["probabilities"] == lower["probabilities"]
 
 
 def same(found, expected):

@@ -9,7 +9,7 @@ from tests.serve.running import JSON, ask, running
 from treetext.serve import make_app
 
 IN_PROCESS, OVER_SOCKETS, AT_ONCE = 10_000, 1_000, 50
-PATHS = ("/v1/predict", "/v1/parse")
+PATHS = ("/v1/predict", "/v1/parse", "/v1/encode")
 TYPES = ("application/json", "application/json", "application/json", "text/plain", "", "application/json; charset=\xff")
 ODD = [
     "\x00", "\ufeff", "\u202e", "\U0001f600", "a\u0300", "\u2028", "<script>", "\t\n", "'; --", "\x7f", "(" * 50,
@@ -30,7 +30,7 @@ def value(chance, depth=0):
         return chance.choice(["null", "true", "false", "1", "0.5", '""', "[]", "{}", "undefined", "'a'"])
     if kind < 10:
         return "[" + ",".join(value(chance, depth + 1) for _ in range(chance.randrange(5))) + "]"
-    names = ["texts", "pairs", "weights", "texts", "", "a/b", "__class__", "texts\\u0000"]
+    names = ["texts", "pairs", "weights", "top", "texts", "", "a/b", "__class__", "texts\\u0000"]
     return (
         "{" + ",".join(f'"{chance.choice(names)}":{value(chance, depth + 1)}' for _ in range(chance.randrange(4))) + "}"
     )

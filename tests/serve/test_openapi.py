@@ -15,7 +15,7 @@ CHECKED = settings(
     max_examples=100, deadline=None, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
 )
 GETS = ("/v1/model", "/healthz", "/readyz", "/metrics")
-POSTS = ("/v1/predict", "/v1/parse")
+POSTS = ("/v1/predict", "/v1/parse", "/v1/encode")
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def document(model):
 
 def test_all_paths_are_documented(document_model):
     found = document(document_model)
-    assert set(found["paths"]) == {"/v1/predict", "/v1/parse", "/v1/model", "/healthz", "/readyz", "/metrics"}
-    for path in ("/v1/predict", "/v1/parse"):
+    assert set(found["paths"]) == {*POSTS, *GETS}
+    for path in POSTS:
         responses = found["paths"][path]["post"]["responses"]
         assert {"200", "400", "413", "422", "500", "503", "504"} <= responses.keys()
         for status, response in responses.items():
@@ -62,7 +62,7 @@ def test_examples_are_valid_and_have_answers(task, document_model, pair_model):
     model = document_model if task == "documents" else pair_model
     found = document(model)
     schemas = found["components"]["schemas"]
-    for name in ("Predictions", "Parses"):
+    for name in ("Predictions", "Parses", "Vectors"):
         [example] = schemas[name]["examples"]
         reference = {"$ref": f"#/components/schemas/{name}", "components": found["components"]}
         jsonschema_rs.validate(reference, example)

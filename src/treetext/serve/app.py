@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -24,7 +24,7 @@ from treetext.serve import messages
 from treetext.serve.files import page_files
 from treetext.serve.metrics import GONE, Metrics
 from treetext.serve.problems import Problem, Refusal, busy, misfit, problem, refused
-from treetext.serve.queue import Limits, Queue, Work
+from treetext.serve.queue import Kind, Limits, Queue, Work
 
 SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -74,7 +74,11 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
         """Label texts and return the trees that the model induces."""
         return await answer(request, "parse")
 
-    async def answer(request: Request, kind: Literal["predict", "parse"]) -> Response:
+    async def encode(request: Request) -> Response:
+        """Return a vector for each text: the one that the model classifies."""
+        return await answer(request, "encode")
+
+    async def answer(request: Request, kind: Kind) -> Response:
         try:
             body = await _body(request, limits)
         except ClientDisconnect:
@@ -83,7 +87,8 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
             question: Any = getattr(questions, kind).model_validate_json(body)
         except ValidationError as error:
             raise misfit(error) from None
-        work = Work(kind, getattr(question, questions.field), getattr(question, "weights", False))
+        options = question.model_dump(exclude={questions.field})
+        work = Work(kind, getattr(question, questions.field), **options)
         queue.put(work)
         return await _answer(request, work, queue)
 
@@ -112,7 +117,7 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
     app = FastAPI(
         title="treetext",
         version=__version__,
-        description="Labels of texts, and the dependency trees that the model induces.",
+        description="Labels and vectors of texts, and the dependency trees that the model induces.",
         lifespan=lifespan,
         docs_url=None,  # it would load scripts from other servers
         redoc_url=None,
@@ -126,6 +131,7 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
         route(path, page, methods=["GET", "HEAD"], include_in_schema=False)
     route("/v1/predict", predict, methods=["POST"], responses={200: {"model": messages.Predictions}})
     route("/v1/parse", parse, methods=["POST"], responses={200: {"model": messages.Parses}})
+    route("/v1/encode", encode, methods=["POST"], responses={200: {"model": messages.Vectors}})
     route("/v1/model", about, responses={200: {"model": messages.About}})
     route("/healthz", health, responses={200: {"model": messages.Status}})
     route("/readyz", readiness, responses={200: {"model": messages.Status}})
@@ -208,7 +214,7 @@ def _document(app: FastAPI, questions: messages.Questions, examples: dict[str, A
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         schemas = found["components"]["schemas"]
-        for kind in (questions.predict, questions.parse, Problem):
+        for kind in (questions.predict, questions.parse, questions.encode, Problem):
             schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas |= {**schema.pop("$defs", {}), kind.__name__: schema}
         for name, example in examples.items():
@@ -216,10 +222,12 @@ def _document(app: FastAPI, questions: messages.Questions, examples: dict[str, A
         problems = {str(status): _problem(status, text) for status, text in PROBLEMS.items()}
         for name, path in found["paths"].items():
             for operation in path.values():
-                if name in ("/v1/predict", "/v1/parse"):
+                if "post" in path:
                     schema = {"$ref": f"#/components/schemas/{name.removeprefix('/v1/').capitalize()}"}
                     operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
                     operation["responses"] |= problems
+                    if name == "/v1/encode":
+                        operation["responses"]["404"] = _problem(404, "The model has no text vectors.")
                 else:
                     operation["responses"] |= {code: problems[code] for code in ("500", "503")}
         app.openapi_schema = found

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.types import FailFast
 
 from treetext import __version__
@@ -13,6 +13,10 @@ Heads = Annotated[
     list[int] | None,
     Field(description="index of the parent of each node, -1 for the root; null if the model has no such tree"),
 ]
+
+
+Count = Annotated[int, Field(ge=1), BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)]
+"""A whole number; in JSON Schema, 2.0 is one too."""
 
 
 class Message(BaseModel):
@@ -26,13 +30,21 @@ class Prediction(Message):
 
     label: str
     probability: float = Field(ge=0, le=1)
-    probabilities: dict[str, float] = Field(description="probability of each label")
+    probabilities: dict[str, float] = Field(
+        description="probability of each label; with `top`, of the most probable ones, the most probable one first"
+    )
 
 
 class Predictions(Message):
     """One prediction for each text, in the same order."""
 
     predictions: list[Prediction]
+
+
+class Vectors(Message):
+    """One vector for each text, in the same order; zeros for a text without words."""
+
+    vectors: list[list[float]]
 
 
 class Weights(Message):
@@ -91,6 +103,7 @@ class Questions(NamedTuple):
     """The field that has the texts."""
     predict: type[Message]
     parse: type[Message]
+    encode: type[Message]
 
 
 def questions(model: Model, limits: Limits) -> Questions:
@@ -99,10 +112,14 @@ def questions(model: Model, limits: Limits) -> Questions:
     field, example = model.task.field, [model.task.sample.text]
     texts: Any = Annotated[list[text], Field(max_length=limits.texts, examples=[example]), FailFast()]
     fields: dict[str, Any] = {field: (texts, ...)}
-    predict = create_model("Predict", __base__=Message, __doc__="Texts to label.", **fields)
-    weights = Field(False, description="whether to return the marginals, too")
-    parse = create_model("Parse", __base__=predict, __doc__="Texts to label and to parse.", weights=(bool, weights))
-    return Questions(field, predict, parse)
+    top: Any = (Count | None, Field(None, description="how many of the most probable labels to return (default: all)"))
+    weights = (bool, Field(False, description="whether to return the marginals, too"))
+    return Questions(
+        field,
+        create_model("Predict", __base__=Message, __doc__="Texts to label.", **fields, top=top),
+        create_model("Parse", __base__=Message, __doc__="Texts to label and to parse.", **fields, weights=weights),
+        create_model("Encode", __base__=Message, __doc__="Texts to turn into vectors.", **fields),
+    )
 
 
 def about(model: Model, limits: Limits) -> About:
@@ -135,4 +152,5 @@ def examples(model: Model) -> dict[str, Any]:
         "weights": None,
         "sentences": [{"words": w, "heads": h, "weights": None} for w, h in zip(sentences, heads, strict=True)],
     }
-    return {"Predictions": {"predictions": [prediction]}, "Parses": {"parsed": [parsed]}}
+    vectors = {"vectors": [[0.25, -0.5, 0.125]]}
+    return {"Predictions": {"predictions": [prediction]}, "Parses": {"parsed": [parsed]}, "Vectors": vectors}

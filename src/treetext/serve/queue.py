@@ -16,6 +16,7 @@ from treetext.serve.metrics import Metrics
 from treetext.serve.problems import Fault, Refusal, busy
 
 Answer = bytes | Exception
+Kind = Literal["predict", "parse", "encode"]
 LONGEST_STRETCH = 2000
 """Limit of characters without white space: the time of spaCy's rules grows with their square."""
 
@@ -46,15 +47,18 @@ class Limits(NamedTuple):
 class Work:
     """The texts of one request, and a future of the answer."""
 
-    def __init__(self, kind: Literal["predict", "parse"], texts: Sequence[Any], weights: bool = False) -> None:
-        self.kind, self.texts, self.weights = kind, texts, weights
+    def __init__(self, kind: Kind, texts: Sequence[Any], weights: bool = False, top: int | None = None) -> None:
+        self.kind, self.texts, self.weights, self.top = kind, texts, weights, top
         self.since = time.monotonic()
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
-    def encode(self, results: Sequence[Any]) -> bytes:
+    def to_json(self, results: Sequence[Any]) -> bytes:
         """The model's results for the texts as JSON."""
+        if self.kind == "encode":
+            return to_json({"vectors": [vector.tolist() for vector in results]})
         if self.kind == "predict":
-            return to_json({"predictions": [prediction._asdict() for prediction in results]})
+            top = [prediction.top(self.top) if self.top else prediction for prediction in results]
+            return to_json({"predictions": [prediction._asdict() for prediction in top]})
         return to_json({"parsed": [self._plain(parsed) for parsed in results]})
 
     def _plain(self, parsed: Parsed) -> dict[str, Any]:
@@ -100,6 +104,8 @@ class Queue:
         """Add work; refuse it if the queue is full."""
         if not self.ready:
             raise busy("the model is not ready yet")
+        if work.kind == "encode" and self.model.vector_size is None:
+            raise Refusal(404, f"{self.model.settings.kind}: a model without text vectors")
         with self._changed:
             if self.size + len(work.texts) > self.limits.queue:
                 raise busy(f"{self.size} texts are waiting; expected at most {self.limits.queue} with this request")
@@ -119,6 +125,7 @@ class Queue:
         try:
             self.model.tokenizer.warm_up(self.model.known_words)
             self.model.parse([["One sentence.", "Another one."]])
+            _ = self.model.vector_size  # from now on it is known without a run
         except Exception:
             logging.getLogger(__name__).exception("the model cannot run")
             return
@@ -162,7 +169,12 @@ class Queue:
 
     def _answers(self, works: Sequence[Work]) -> list[Answer]:
         found: dict[Work, Answer] = {}
-        for kind in ("predict", "parse"):
+        runs: dict[Kind, Any] = {
+            "predict": self.model.predict_tokens,
+            "parse": self.model.parse_tokens,
+            "encode": self.model.encode_tokens,
+        }
+        for kind in dict.fromkeys(work.kind for work in works):
             fit, texts = list[Work](), list[Any]()
             for work in works:
                 if work.kind == kind:
@@ -171,10 +183,9 @@ class Queue:
                         fit.append(work)
                     except (Refusal, _Unwanted) as error:
                         found[work] = error
-            run: Any = self.model.predict_tokens if kind == "predict" else self.model.parse_tokens
-            results = iter(run(texts, batch_size=self.limits.batch, progress=lambda *_: _check_wanted(works)))
+            results = iter(runs[kind](texts, batch_size=self.limits.batch, progress=lambda *_: _check_wanted(works)))
             for work in fit:
-                found[work] = work.encode([next(results) for _ in work.texts])
+                found[work] = work.to_json([next(results) for _ in work.texts])
         return [found[work] for work in works]
 
     def _cut(self, work: Work) -> list[list[list[str]]]:
