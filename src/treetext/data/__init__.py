@@ -23,7 +23,7 @@ from treetext.data.readers import (
 from treetext.data.splits import split_rows
 from treetext.data.tasks import DOCUMENTS, PAIRS, Task
 from treetext.data.tokens import Tokenizer
-from treetext.data.vectors import read_vectors, word2vec
+from treetext.data.vectors import piece_vectors, read_vectors, word2vec
 from treetext.data.vocabulary import Vocabulary
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "formats_with",
     "needs",
     "open_corpus",
+    "piece_vectors",
     "read_treebank",
     "read_vectors",
     "reader",

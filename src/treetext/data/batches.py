@@ -1,12 +1,12 @@
 """Batches of documents of similar length as tensors, with their sentences in buckets of similar length."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from numba import njit
 from numpy.typing import ArrayLike
 from torch import Tensor
@@ -14,6 +14,7 @@ from torch import Tensor
 from treetext.data.corpus import NO_CLASS, Corpus
 from treetext.data.document import UNKNOWN
 from treetext.data.encoded import Encoded
+from treetext.data.ngrams import Bag, Ngrams
 from treetext.trees.tree import PAD
 
 
@@ -26,6 +27,16 @@ class Gold(NamedTuple):
     """The head of each sentence, in the same format."""
     parses: list[Int[Tensor, "m t"]] | None
     """The transitions of binary parses: 0 shifts, 1 reduces. An unknown parse is all `UNKNOWN`."""
+
+
+class Bags(NamedTuple):
+    """The n-grams of all texts of a batch, concatenated."""
+
+    columns: Int[Tensor, "n"]
+    """The columns of the n-grams, in the order of `Ngrams`."""
+    weights: Float[Tensor, "n"]
+    starts: Int[Tensor, "B"]
+    """The index of the first n-gram of each text."""
 
 
 class Batch(NamedTuple):
@@ -48,6 +59,8 @@ class Batch(NamedTuple):
     rows: Int[Tensor, "B"]
     """The row of each document in its corpus."""
     gold: Gold | None = None
+    ngrams: Bags | None = None
+    """The n-grams of each text, for models that have a wide part."""
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
         """The same batch on a device."""
@@ -102,6 +115,12 @@ class Texts:
         known = (corpus.heads(row), corpus.sentence_heads(row), corpus.parses(row)) if gold else ()
         return DocumentIds(corpus.words(row), corpus.lengths(row), *known)
 
+    def sentences_of(self, text: int) -> list[list[str]]:
+        """The words of each sentence of a document."""
+        document = self.document(text)
+        words = iter([self.lexicon[i] for i in document.words])
+        return [list(islice(words, n)) for n in document.lengths]
+
     @classmethod
     def from_corpus(
         cls, corpus: Corpus, rows: Int[np.ndarray, "_"] | None = None, classes: list[str] | None = None
@@ -129,16 +148,31 @@ class Texts:
 
 
 class Batches:
-    """Makes batches of texts: the ``collate_fn`` of a `DataLoader`. `ids` has a model's id of each lexicon word."""
+    """Makes batches of texts: the ``collate_fn`` of a `DataLoader`. `ids` has a model's id of each lexicon word.
 
-    def __init__(self, texts: Texts, ids: Int[np.ndarray, "_"], gold: bool = False) -> None:
-        self.texts, self.ids, self.gold = texts, ids, gold
+    With `ngrams`, batches have the n-grams of the texts.
+    """
+
+    def __init__(
+        self, texts: Texts, ids: Int[np.ndarray, "_"], gold: bool = False, ngrams: Ngrams | None = None
+    ) -> None:
+        self.texts, self.ids, self.gold, self.ngrams = texts, ids, gold, ngrams
 
     def __call__(self, texts: Sequence[int]) -> Batch:
         """The batch of these texts."""
         documents = [self.texts.document(text, self.gold) for text in texts]
         documents = [document._replace(words=self.ids[document.words]) for document in documents]
-        return collate(documents, self.texts.labels[list(texts)], self.texts.rows[list(texts)], gold=self.gold)
+        batch = collate(documents, self.texts.labels[list(texts)], self.texts.rows[list(texts)], gold=self.gold)
+        if self.ngrams is None:
+            return batch
+        return batch._replace(ngrams=joined_bags([self.ngrams.bag(self.texts.sentences_of(text)) for text in texts]))
+
+
+def joined_bags(bags: Sequence[Bag]) -> Bags:
+    """The bags of several texts as tensors."""
+    columns, weights = (np.concatenate(part) for part in zip(*bags, strict=True))
+    sizes = np.array([len(bag.columns) for bag in bags])
+    return Bags(_tensor(columns), torch.from_numpy(weights), _tensor(_starts(sizes)))
 
 
 class LengthBatches:

@@ -6,11 +6,13 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, Int
+from safetensors.numpy import load_file
 
 from treetext.data.document import BadInput
 from treetext.data.extras import needs
@@ -93,6 +95,31 @@ def read_vectors(
     if form.promised not in (None, count):
         raise BadInput(f"{path}: {count} vectors; expected {form.promised}, as its first line says")
     return vectors, known
+
+
+def piece_vectors(words: Sequence[str], size: int) -> tuple[Float32[np.ndarray, "n {size}"], Int[np.ndarray, "n"]]:
+    """A vector for each of `words` by the package wordllama, and the number of word pieces of each.
+
+    The vector of a word is the mean of those of its pieces. The first numbers of a vector are a good shorter vector
+    (Kusupati et al. 2022, Matryoshka), so `size` may be anything up to 256. "<pad>" gets 0 and has no pieces.
+    """
+    with needs("english"):
+        from tokenizers import Tokenizer as Pieces
+
+        spec = find_spec("wordllama")
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError("no wordllama", name="wordllama")
+    package = Path(spec.origin).parent
+    # Not by the package itself: it looks for its own files on the network.
+    table = load_file(package / "weights" / "l2_supercat_256.safetensors")["embedding.weight"].astype(np.float32)
+    if size > table.shape[1]:
+        raise BadInput(f"wordllama: vectors of {table.shape[1]} numbers; expected model.embedding of at most that")
+    splitter = Pieces.from_file(str(package / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    vectors, counts = np.zeros((len(words), size), np.float32), np.zeros(len(words), np.int64)
+    for i, pieces in enumerate(splitter.encode_batch(list(words), add_special_tokens=False)):
+        if words[i] != SPECIAL[PAD_ID] and pieces.ids:
+            vectors[i], counts[i] = table[pieces.ids, :size].mean(0), len(pieces.ids)
+    return vectors, counts
 
 
 class _Pieces:

@@ -42,6 +42,8 @@ class Output(NamedTuple):
     """A vector for each text, if the model has one."""
     levels: Mapping[str, list[LevelOutput]] = {}
     """The outputs of each level that the model has (words, sentences), one for each bucket of the batch."""
+    parts: Mapping[str, Float[Tensor, "b classes"]] = {}
+    """What the parts of a model (wide, trees) add to the logits, if it has several."""
 
 
 class TreeKind(NamedTuple):
@@ -124,6 +126,9 @@ class Model(nn.Module):
         """Train on a corpus without gradients."""
         raise NotImplementedError(f"{type(self).__name__} is trained by gradients")
 
+    def finish(self, corpus: Corpus, say: Say | None = None) -> None:
+        """End the training by gradients: choose on dev data what is left to choose."""
+
     @property
     def trees(self) -> dict[str, TreeKind]:
         """The levels (words, sentences) that have trees, and the kind of these trees."""
@@ -165,8 +170,13 @@ class Model(nn.Module):
         """The constructor's arguments for a model like this one, except settings, labels, tokenizer and prior."""
         return {}
 
+    @property
+    def saved_files(self) -> Sequence[str]:
+        """The files that `write_files` writes: `files`, and those that only some models of this kind have."""
+        return self.files
+
     def write_files(self, directory: Path) -> None:
-        """Write all `files` into a directory."""
+        """Write all `saved_files` into a directory."""
 
     @classmethod
     def read_files(cls, directory: Path) -> dict[str, Any]:  # noqa: ARG003

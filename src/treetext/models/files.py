@@ -59,7 +59,7 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
         weights = _halved(model.state_dict()) if half else model.state_dict()
         save_file({name: values.contiguous() for name, values in weights.items()}, aside / WEIGHTS)
         model.write_files(aside)
-        files = [WEIGHTS, *model.files]
+        files = [WEIGHTS, *model.saved_files]
         if model.splits is not None:
             arrays.save_file(model.splits, aside / SPLITS)
             files.append(SPLITS)
@@ -112,8 +112,7 @@ def load_model(name: str | Path) -> Model:
         raise BadInput(f"{directory / CONFIG}: settings.{_problem(error)}") from None
     except BadInput as error:
         raise BadInput(f"{directory / CONFIG}: settings.{error}") from None
-    kept = [SPLITS] if SPLITS in config.sha256 else []
-    for file in (WEIGHTS, *cls.files, *kept):
+    for file in dict.fromkeys((WEIGHTS, *cls.files, *config.sha256)):
         if not (directory / file).exists():
             raise BadInput(f"{directory / file}: missing; expected a whole model")
         if _digest(directory / file) != config.sha256.get(file):
@@ -129,7 +128,7 @@ def load_model(name: str | Path) -> Model:
     except (SafetensorError, RuntimeError, KeyError) as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"{directory / WEIGHTS}: does not go with {CONFIG}: {problem}") from None
-    if kept:
+    if SPLITS in config.sha256:
         model.splits = arrays.load_file(directory / SPLITS)
     return model.eval()
 

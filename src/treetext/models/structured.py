@@ -1,15 +1,24 @@
 """The base of structured models of documents and pairs: levels with trees (Liu and Lapata 2018)."""
 
-from collections.abc import Mapping
-from typing import Annotated, Self
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
 
+import torch
+from jaxtyping import Float
 from pydantic import Field, model_validator
+from torch import Tensor
 
-from treetext.data.batches import Batch
-from treetext.models.base import TreeKind
+from treetext.data import Corpus, Progress
+from treetext.data.batches import Batch, Batches, Texts
+from treetext.data.ngrams import Ngrams
+from treetext.models.base import Output, Say, TreeKind
 from treetext.models.settings import LevelSettings, Size
+from treetext.models.wide import Evidence, Wide, WideSettings, new_wide
 from treetext.models.words import WordModel, WordSettings
 from treetext.nn import TREES, Level, LevelOutput, Replacement
+
+NGRAMS = "ngrams.txt"
 
 
 class StructuredSettings(WordSettings):
@@ -21,6 +30,7 @@ class StructuredSettings(WordSettings):
     )
     words: LevelSettings = LevelSettings()
     hidden: Size = Field(150, description="size of hidden layers")
+    wide: WideSettings | None = Field(None, description="a linear model of n-grams beside the trees")
 
     @model_validator(mode="after")
     def _check_words(self) -> Self:
@@ -46,6 +56,90 @@ class StructuredModel(WordModel):
     settings: StructuredSettings
     words: Level
 
+    def __init__(self, settings: Any, *args: Any, ngrams: Ngrams | None = None, **options: Any) -> None:
+        super().__init__(settings, *args, **options)
+        if settings.wide is not None and ngrams is None:
+            raise ValueError("ngrams: expected those of the wide part, got None")
+        self.wide = Wide(ngrams, len(self.labels)) if settings.wide is not None and ngrams is not None else None
+
+    @classmethod
+    def for_corpus(
+        cls,
+        settings: Any,
+        corpus: Corpus,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        say: Say | None = None,
+        **options: Any,
+    ) -> Self:
+        """An untrained model whose wide part, if it has one, is fitted."""
+        if settings.wide is None:
+            return super().for_corpus(settings, corpus, seed=seed, progress=progress, say=say, **options)
+        wide = new_wide(settings.wide, corpus, corpus.classes)
+        model = super().for_corpus(
+            settings, corpus, seed=seed, progress=progress, say=say, ngrams=wide.ngrams, **options
+        )
+        assert model.wide is not None
+        strength = model.wide.fit(corpus, model.labels, progress)
+        if say:
+            say(f"wide part: {len(wide.ngrams):,} n-grams, strength {strength:g} chosen on held-out and dev texts")
+        return model
+
+    def finish(self, corpus: Corpus, say: Say | None = None) -> None:
+        """Choose the weights of the wide part and of the trees on dev data."""
+        if self.wide is None:
+            return
+        texts = Texts.from_corpus(corpus, corpus.rows["dev"], self.labels)
+        outputs = [(batch.labels, output.parts) for _, batch, output in self.run(texts)]
+        self.wide.known = None
+        labels = torch.cat([some for some, _ in outputs])
+        wide, trees = (torch.cat([parts[name] for _, parts in outputs]) for name in ("wide", "trees"))
+        scales = self.wide.balance(wide, trees, labels)
+        if say:
+            say(f"logits: {scales[0]:g} x wide part + {scales[1]:g} x trees, chosen on dev texts")
+
+    def output(
+        self, batch: Batch, logits: Float[Tensor, "b classes"], texts: Tensor, levels: Mapping[str, list[LevelOutput]]
+    ) -> Output:
+        """The output for a batch: the logits of the trees and, if there is one, of the wide part."""
+        if self.wide is None:
+            return Output(logits, texts, levels)
+        parts = {"wide": self.wide.scales[0] * self.wide(batch), "trees": self.wide.scales[1] * logits}
+        return Output(parts["wide"] + parts["trees"], texts, levels, parts)
+
+    def batches(self, texts: Texts, gold: bool = False) -> Batches:
+        """Adds n-grams, unless the logits of the wide part are known."""
+        collate = super().batches(texts, gold)
+        if self.wide is not None and self.wide.known is None:
+            collate.ngrams = self.wide.ngrams
+        return collate
+
+    def evidence(self, sentences: list[list[str]], label: int) -> list[Evidence]:
+        """The n-grams that speak for a label."""
+        return self.wide.evidence(sentences, label) if self.wide else []
+
+    def parts(self) -> dict[str, Any]:
+        """Adds the n-grams."""
+        return {**super().parts(), **({"ngrams": self.wide.ngrams} if self.wide else {})}
+
+    @property
+    def saved_files(self) -> Sequence[str]:
+        """Adds the n-grams, if there is a wide part."""
+        return (*super().saved_files, *([NGRAMS] if self.wide else []))
+
+    def write_files(self, directory: Path) -> None:
+        """Write the vocabulary and the n-grams."""
+        super().write_files(directory)
+        if self.wide:
+            self.wide.ngrams.save(directory / NGRAMS)
+
+    @classmethod
+    def read_files(cls, directory: Path) -> dict[str, Any]:
+        """Read the vocabulary and the n-grams."""
+        read = super().read_files(directory)
+        return {**read, "ngrams": Ngrams.load(directory / NGRAMS)} if (directory / NGRAMS).exists() else read
+
     def words_in_context(self, batch: Batch, marginals: Mapping[str, Replacement]) -> list[LevelOutput]:
         """The outputs of the level of words for each bucket of sentences."""
         return self.words.compose(*self.embedded(batch), marginals.get("words"))
@@ -67,7 +161,8 @@ class StructuredModel(WordModel):
     def facts(self) -> dict[str, str]:
         """Adds the attention of each level."""
         kinds = {f"Attention over {name}": level.attention.kind for name, level in self.levels.items()}
-        return {**super().facts(), **kinds}
+        wide = {"N-grams": f"{len(self.wide.ngrams):,}"} if self.wide else {}
+        return {**super().facts(), **kinds, **wide}
 
 
 def new_level(settings: StructuredSettings, name: str, inputs: int) -> Level:

@@ -57,7 +57,7 @@ class StructuredDocuments(StructuredModel):
         words = reuse.levels["words"] if reuse else self.words_in_context(batch, marginals)
         sentences = self.sentences_in_context(batch, words, marginals.get("sentences"))
         texts = torch.cat([bucket.vectors for bucket in sentences]).index_select(0, batch.document_order)
-        return Output(self.classifier(texts), texts, {"words": words, "sentences": sentences})
+        return self.output(batch, self.classifier(texts), texts, {"words": words, "sentences": sentences})
 
     def sentences_in_context(
         self, batch: Batch, words: list[LevelOutput], marginals: Replacement | None

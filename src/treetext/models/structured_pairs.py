@@ -75,7 +75,7 @@ class StructuredPairs(StructuredModel):
             self._compared(other, one, alignment.mT, second.real, first.real),
         )
         texts = torch.cat(compared, -1)
-        return Output(self.classifier(texts), texts, {"words": words})
+        return self.output(batch, self.classifier(texts), texts, {"words": words})
 
     def _compared(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -11,7 +12,7 @@ from jaxtyping import Float, Float32, Int
 from pydantic import Field
 from torch import Tensor, nn
 
-from treetext.data import Corpus, Progress, Settings, Tokenizer, Vocabulary, read_vectors, word2vec
+from treetext.data import Corpus, Progress, Settings, Tokenizer, Vocabulary, piece_vectors, read_vectors, word2vec
 from treetext.data.batches import Batch
 from treetext.data.vocabulary import PAD_ID, UNK_ID
 from treetext.models.base import Model, Say
@@ -19,6 +20,10 @@ from treetext.models.settings import ModelSettings, Size
 from treetext.nn import Buckets, Dropout
 
 VOCABULARY = "vocabulary.txt"
+MOST_PIECES = 1.6
+"""Texts with fewer pieces for each word than this are in English, by the word pieces of wordllama."""
+MANY_WORDS = 1_000_000
+"""From so many training words on, word2vec learns useful vectors from them."""
 
 
 class VocabularySettings(Settings):
@@ -26,7 +31,10 @@ class VocabularySettings(Settings):
 
     min_count: int = Field(6, ge=1, description="least number of occurrences of a word in the training data")
     vectors: str = Field(
-        "word2vec", min_length=1, description="word2vec (trained on train and dev), random, or a file of vectors"
+        "word2vec",
+        min_length=1,
+        description="word2vec (trained on train and dev), wordllama (English, pretrained), random, a file of vectors, or"
+        " auto: wordllama for English if it is installed, else word2vec for a million words or more, else random",
     )
     deviation: float | None = Field(None, gt=0, description="standard deviation of the initial vectors, if set")
     skip_gram: bool = Field(False, description="word2vec with skip-gram instead of CBOW")
@@ -124,15 +132,19 @@ class WordModel(VocabularyModel):
         seed: int = 0,
         progress: Progress | None = None,
         say: Say | None = None,
+        **options: Any,
     ) -> Self:
-        """An untrained model with the vocabulary of the training data and the vectors of its settings."""
+        """An untrained model with the vocabulary of the training data and the vectors of its settings.
+
+        `options` go to the constructor.
+        """
         vocabulary = corpus_vocabulary(corpus, settings.vocabulary.min_count)
         vectors, note = first_vectors(corpus, settings.vocabulary, vocabulary, settings.embedding, seed, progress)
         if say and note:
             say(note)
         classes = corpus.classes
         prior = corpus.prior(classes)
-        return cls(settings, classes, corpus.tokenizer, vocabulary=vocabulary, vectors=vectors, prior=prior)
+        return cls(settings, classes, corpus.tokenizer, vocabulary=vocabulary, vectors=vectors, prior=prior, **options)
 
     @property
     def size(self) -> int:
@@ -164,8 +176,9 @@ def shrink(model: M, words: int) -> M:
     weights = model.state_dict()
     weights["embedding.weight"] = weights["embedding.weight"][:words]
     vocabulary = Vocabulary(model.vocabulary.words[:words])
+    parts = {**model.parts(), "vocabulary": vocabulary}
     small = type(model)(
-        model.settings, model.labels, model.tokenizer, vocabulary=vocabulary, prior=model.prior, about=dict(model.about)
+        model.settings, model.labels, model.tokenizer, prior=model.prior, about=dict(model.about), **parts
     )
     small.splits = model.splits
     small.to(model.embedding.weight).load_state_dict(weights)
@@ -187,6 +200,11 @@ def first_vectors(
     progress: Progress | None = None,
 ) -> tuple[Float32[np.ndarray, "words size"] | None, str | None]:
     """The initial vectors (None: the model draws them), and a remark on how many words a file of vectors has."""
+    if settings.vectors == "auto":
+        kind = _suitable(corpus, vocabulary)
+        chosen = settings.model_copy(update={"vectors": kind})
+        vectors, note = first_vectors(corpus, chosen, vocabulary, size, seed, progress)
+        return vectors, note or f"word vectors: {kind}"
     if settings.vectors == "random":
         if settings.deviation is None:
             return None, None
@@ -205,10 +223,26 @@ def first_vectors(
             progress=partial(progress, "word2vec: sentences") if progress else None,
         )
         return _scaled(learnt, learnt[1:], settings.deviation), None  # the first vector, of padding, is 0
+    if settings.vectors == "wordllama":
+        vectors, pieces = piece_vectors(vocabulary.words, size)
+        known = pieces > 0
+        vectors = _scaled(vectors, vectors[known], settings.deviation or 0.1)
+        return vectors, f"wordllama has vectors for {known.sum():,} of {len(vocabulary) - 1:,} words"
     vectors, known = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
     vectors = _scaled(vectors, vectors[known], settings.deviation)
     vectors[~known] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~known), size))
     return vectors, f"{settings.vectors} has vectors for {known.sum():,} of {len(vocabulary):,} words"
+
+
+def _suitable(corpus: Corpus, vocabulary: Vocabulary) -> str:
+    """The kind of vectors for a corpus, of those that are installed."""
+    counts = dict(zip(corpus.encoded.lexicon, corpus.encoded.counts(corpus.rows["train"]).tolist(), strict=True))
+    if find_spec("wordllama") and find_spec("tokenizers"):
+        weights = np.array([counts.get(word, 0) for word in vocabulary.words])
+        pieces = piece_vectors(vocabulary.words, 1)[1]
+        if (weights * pieces).sum() < MOST_PIECES * weights.sum():
+            return "wordllama"
+    return "word2vec" if sum(counts.values()) >= MANY_WORDS and find_spec("gensim") else "random"
 
 
 def _scaled(

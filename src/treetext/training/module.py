@@ -18,7 +18,7 @@ from treetext.data.batches import Batch, Batches, LengthBatches, Texts
 from treetext.models import Model, Output
 from treetext.training.objectives import OBJECTIVES
 from treetext.training.optimizers import clip, make_optimizer
-from treetext.training.recipe import Recipe
+from treetext.training.recipe import Recipe, Training
 from treetext.trees import NonFiniteScores
 
 
@@ -82,15 +82,24 @@ class Module(pl.LightningModule):
     def configure_optimizers(self) -> Any:
         """The optimiser and the learning rate schedule of the recipe."""
         optimizer = make_optimizer(self.model, self.recipe.training)
-        if self.recipe.training.schedule == "constant":
+        settings = self.recipe.training
+        if settings.schedule == "constant" and not settings.warmup:
             return optimizer
-        falling = LambdaLR(optimizer, lambda step: max(0.0, 1 - step / self.steps))
-        return [optimizer], [{"scheduler": falling, "interval": "step"}]
+        scheduled = LambdaLR(optimizer, lambda step: _rate(step / self.steps, settings))
+        return [optimizer], [{"scheduler": scheduled, "interval": "step"}]
 
     def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
         """Clip dense and sparse gradients to the norm of the recipe."""
         if self.recipe.training.clip is not None:
             clip(self.model.parameters(), self.recipe.training.clip)
+
+
+def _rate(progress: float, settings: Training) -> float:
+    """The learning rate as a share of that of the recipe: it rises linearly in the warm-up, then follows the schedule."""
+    if progress < settings.warmup:
+        return progress / settings.warmup
+    falling = max(0.0, 1 - progress) / (1 - settings.warmup)
+    return 1.0 if settings.schedule == "constant" else falling
 
 
 class Loaders(pl.LightningDataModule):

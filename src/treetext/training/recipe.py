@@ -33,6 +33,7 @@ class Training(Settings):
     optimizer: Literal["adagrad", "adam", "adamw", "sgd"] = "adagrad"
     learning_rate: float = Field(0.05, gt=0, lt=1e38)  # a float32
     schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls linearly to 0")
+    warmup: float = Field(0.0, ge=0, lt=1, description="share of all steps in which the rate rises linearly from 0")
     l2: float = Field(1e-4, ge=0, description="weight decay, except for biases, word vectors and root vectors")
     objectives: dict[str, float] = Field({"cross_entropy": 1.0}, description="objectives and their weights")
     clip: float | None = Field(None, gt=0, description="largest norm of the gradient")

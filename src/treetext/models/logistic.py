@@ -1,0 +1,167 @@
+"""Logistic regression on sparse features. Its regularisation is chosen on dev data and on held-out training data."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy, log_softmax, one_hot
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+"""The strengths to choose from: inverse weights of the L2 penalty, as in scikit-learn."""
+ITERATIONS = 60
+"""The most iterations of L-BFGS for each strength. Each starts from the solution for the strength before."""
+FEW = 5000
+"""With at most so many texts, held-out training texts help to choose the strength."""
+SPARSE = 4
+"""How many times as long a product with a number of a sparse matrix takes as with one of a dense matrix, about."""
+DENSE = 0.05
+"""The least share of texts that have a feature for its products to be computed as dense ones."""
+FOLDS, FEW_FOLDS = 3, 5
+"""The number of folds for many texts and for few."""
+
+
+class Logistic(NamedTuple):
+    """A linear classifier: the weight of each feature for each class, and the bias of each class."""
+
+    weight: Float[Tensor, "features classes"]
+    bias: Float[Tensor, "classes"]
+    strength: float
+    loss: float
+    """The log loss on dev data or, with few texts, its mean with the loss on held-out training data."""
+    held_out: Float[Tensor, "texts classes"]
+    """The logits of each training text, by a regression on the folds without it."""
+    dev: Float[Tensor, "dev classes"]
+    """The logits of the dev texts."""
+
+
+class Matrix(NamedTuple):
+    """A matrix and its transpose: both are multiplied with in each step, and a sparse one is slow to transpose."""
+
+    rows: Tensor
+    columns: Tensor
+
+    @classmethod
+    def of(cls, x: "csr_array") -> "Matrix":
+        """A sparse matrix."""
+        return cls(_tensor(x), _tensor(x.T.tocsr()))
+
+
+def fit_logistic(
+    x: "csr_array",
+    y: Int[np.ndarray, "texts"],
+    classes: int,
+    dev_x: "csr_array",
+    dev_y: Int[np.ndarray, "dev"],
+    strengths: Sequence[float] = STRENGTHS,
+) -> Logistic:
+    """The regression with the least loss. The path of strengths ends where the loss rises.
+
+    With few texts, the loss is the mean of that on dev data and that on held-out folds of the training data: a small
+    dev set alone decides little.
+    """
+    few = len(y) <= FEW
+    labels, dev_labels = torch.from_numpy(y).long(), torch.from_numpy(dev_y).long()
+    # The span of the vectors of texts has fewer dimensions than there are features.
+    in_span = few and len(y) ** 2 < SPARSE * x.nnz
+    features, dev_features, factor = _in_span(x, dev_x) if in_span else (x, _tensor(dev_x), None)
+    fold = np.random.default_rng(0).permutation(len(y)) % (FEW_FOLDS if few else FOLDS)
+    held = [np.flatnonzero(fold == k) for k in range(fold.max() + 1)]
+    rest = [np.flatnonzero(fold != k) for k in range(fold.max() + 1)]
+    paths = [_path(_matrix(features[some]), labels[some], classes, strengths) for some in rest] if few else []
+    best: Logistic | None = None
+    for strength, (weight, bias) in zip(strengths, _path(_matrix(features), labels, classes, strengths), strict=True):
+        logits, held_out = dev_features @ weight + bias, torch.zeros(len(y), classes)
+        loss = float(cross_entropy(logits, dev_labels)) if len(dev_y) else 0.0
+        for some, path in zip(held, paths, strict=False):
+            held_out[some] = next(path).logits(_matrix(features[some]))
+        if few:
+            loss = (loss + float(cross_entropy(held_out, labels))) / 2
+        if best is not None and loss >= best.loss:
+            break
+        best = Logistic(weight, bias, strength, loss, held_out, logits)
+    assert best is not None
+    if not few:
+        for some, others in zip(held, rest, strict=True):
+            [solution] = _path(_matrix(features[others]), labels[others], classes, [best.strength])
+            best.held_out[some] = solution.logits(_matrix(features[some]))
+    if factor is not None:  # the weights of features are a combination of the vectors of texts
+        mixed = torch.linalg.solve_triangular(factor.mT, best.weight.double(), upper=True)
+        best = best._replace(weight=torch.from_numpy((x.T @ mixed.numpy()).astype(np.float32)))
+    return best
+
+
+class Solution(NamedTuple):
+    """The weights and biases for a strength."""
+
+    weight: Float[Tensor, "features classes"]
+    bias: Float[Tensor, "classes"]
+
+    def logits(self, features: Matrix) -> Float[Tensor, "texts classes"]:
+        """The scores of the classes."""
+        return features.rows @ self.weight + self.bias
+
+
+def _path(features: Matrix, labels: Tensor, classes: int, strengths: Sequence[float]) -> Iterator[Solution]:
+    """The solutions for rising strengths. Each minimises the sum of log losses + squared weights / (2 x strength)."""
+    hot = one_hot(labels, classes).float()
+    weight, bias = torch.zeros(features.rows.shape[1], classes), torch.log(hot.mean(0) + 1e-3)
+    for strength in strengths:
+        _solve(features, hot, weight, bias, 1 / (strength * len(hot)))
+        yield Solution(weight.clone(), bias.clone())
+
+
+def _solve(features: Matrix, hot: Tensor, weight: Tensor, bias: Tensor, penalty: float) -> None:
+    """Minimise the mean log loss plus half the penalty times the squared weights, in place."""
+
+    def closure() -> Tensor:
+        scores = log_softmax(features.rows @ weight + bias, -1)
+        rest = (scores.exp() - hot) / len(hot)
+        weight.grad, bias.grad = features.columns @ rest + penalty * weight, rest.sum(0)
+        return (penalty / 2) * (weight * weight).sum() - (scores * hot).sum() / len(hot)
+
+    solver: Any = torch.optim.LBFGS(
+        [weight, bias], max_iter=ITERATIONS, tolerance_grad=1e-6, tolerance_change=1e-7, line_search_fn="strong_wolfe"
+    )
+    with torch.no_grad():
+        solver.step(closure)
+
+
+def _in_span(x: "csr_array", dev_x: "csr_array") -> tuple[Tensor, Tensor, Tensor]:
+    """Texts and dev texts in an orthonormal basis of the span of the texts, and the Cholesky factor of X X'.
+
+    The regression has the same solution there: weights orthogonal to all texts are 0.
+    """
+    products = _products(x, x)
+    factor = torch.linalg.cholesky(products + 1e-6 * products.diagonal().mean() * torch.eye(len(products)).double())
+    dev = torch.linalg.solve_triangular(factor, _products(x, dev_x), upper=False).mT
+    return factor.float(), dev.float().contiguous(), factor
+
+
+def _products(x: "csr_array", other: "csr_array") -> Float[Tensor, "texts others"]:
+    """The products of all pairs of rows: dense for frequent features, sparse for rare ones, as is fastest."""
+    counts = np.bincount(x.indices, minlength=x.shape[1])
+    frequent, rare = np.flatnonzero(counts > DENSE * x.shape[0]), np.flatnonzero(counts <= DENSE * x.shape[0])
+    dense, others = (torch.from_numpy(part[:, frequent].toarray()) for part in (x, other))
+    sparse = (x[:, rare] @ other[:, rare].T).toarray()
+    return (dense @ others.mT).double() + torch.from_numpy(sparse).double()
+
+
+def _matrix(features: Any) -> Matrix:
+    return Matrix(features, features.mT) if isinstance(features, Tensor) else Matrix.of(features)
+
+
+def _tensor(x: "csr_array") -> Tensor:
+    """A sparse matrix as a tensor."""
+    starts, columns = (torch.from_numpy(part.astype(np.int64)) for part in (x.indptr, x.indices))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # torch calls such tensors a beta
+        return torch.sparse_csr_tensor(
+            starts, columns, torch.from_numpy(x.data.astype(np.float32)), x.shape, check_invariants=False
+        )

@@ -1,0 +1,1 @@
+"""How well the default recipes do on files of all sizes, beside linear models."""
