@@ -34,8 +34,7 @@ KINDS = {
     "x": Kind("pairs of words that only one sentence has"),
     "n": Kind("numbers of words, and of words in common"),
 }
-"""The kinds of n-grams by letter. The name of an n-gram is the letter of its kind, a space, and its words or characters.
-"""
+"""The kinds of n-grams by letter. The name of an n-gram is the letter of its kind, a space, and its characters."""
 SHORTEST, LONGEST = 2, 5
 """The lengths of n-grams of characters."""
 MOST_NEW = 30
@@ -68,6 +67,15 @@ class Ngrams:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def words(self) -> Int[np.ndarray, "n"]:
+        """The columns of all n-grams but those of characters."""
+        return np.array([i for i, name in enumerate(self.names) if name[0] != "c"], np.int64)
+
+    def only(self, columns: Int[np.ndarray, "n"]) -> "Ngrams":
+        """Only the n-grams of these columns."""
+        return Ngrams([self.names[i] for i in columns], self.idf[columns])
 
     @classmethod
     def of(

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from treetext.data import BadInput, Corpus, Progress, Task, Tokenizer
 from treetext.data.batches import Batch, Batches, Texts
 from treetext.data.splits import Hashes
+from treetext.models.logistic import best_temperature
 from treetext.models.results import (
     Decoding,
     Parsed,
@@ -43,7 +44,12 @@ class Output(NamedTuple):
     levels: Mapping[str, list[LevelOutput]] = {}
     """The outputs of each level that the model has (words, sentences), one for each bucket of the batch."""
     parts: Mapping[str, Float[Tensor, "b classes"]] = {}
-    """What the parts of a model (wide, trees) add to the logits, if it has several."""
+    """What the parts of a model (n-grams, trees) add to the logits, if it has several."""
+
+    def divided(self, temperature: float) -> "Output":
+        """The output with all logits divided by a temperature."""
+        parts = {name: logits / temperature for name, logits in self.parts.items()}
+        return self if temperature == 1 else self._replace(logits=self.logits / temperature, parts=parts)
 
 
 class TreeKind(NamedTuple):
@@ -96,6 +102,8 @@ class Model(nn.Module):
         if len(self.prior) != len(labels):
             raise ValueError(f"prior: expected {len(labels)} probabilities, one for each label, got {len(self.prior)}")
         self.about = about or {}
+        self.temperature = 1.0
+        """It divides the logits of `run`, so that probabilities are calibrated: see `finish`."""
         self.splits: Hashes | None = None
         """The hashes of the texts that the model was trained and tested with, if they are known."""
 
@@ -126,8 +134,18 @@ class Model(nn.Module):
         """Train on a corpus without gradients."""
         raise NotImplementedError(f"{type(self).__name__} is trained by gradients")
 
-    def finish(self, corpus: Corpus, say: Say | None = None) -> None:
-        """End the training by gradients: choose on dev data what is left to choose."""
+    def finish(
+        self,
+        corpus: Corpus,
+        progress: Progress | None = None,  # noqa: ARG002 (for models that fit more)
+        say: Say | None = None,  # noqa: ARG002
+    ) -> None:
+        """After training by gradients, choose the temperature with the least log loss on dev data (Guo et al. 2017)."""
+        self.temperature = 1.0
+        texts = Texts.from_corpus(corpus, corpus.rows["dev"], self.labels)
+        outputs = [(output.logits, batch.labels) for _, batch, output in self.run(texts)]
+        logits, labels = (torch.cat(part) for part in zip(*outputs, strict=True))
+        self.temperature = best_temperature(logits, labels)
 
     @property
     def trees(self) -> dict[str, TreeKind]:
@@ -336,7 +354,7 @@ class Model(nn.Module):
                 batch = collate(some).to(device)
                 with torch.inference_mode():
                     output: Output = self(batch, marginals)
-                yield Ran(some, batch, output)
+                yield Ran(some, batch, output.divided(self.temperature))
                 if progress:
                     progress(doing, len(some))
         finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import torch
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from safetensors import SafetensorError
 from safetensors import numpy as arrays
 from safetensors.torch import load_file, save_file
@@ -37,6 +37,7 @@ class Config(Settings):
     settings: dict[str, Any]
     labels: list[str]
     prior: list[float]
+    temperature: float = Field(1.0, gt=0)
     language: str
     lowercase: bool
     tokenized: bool
@@ -69,6 +70,7 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
             settings=model.settings.model_dump(mode="json"),
             labels=model.labels,
             prior=model.prior,
+            temperature=model.temperature,
             language=model.tokenizer.language,
             lowercase=model.tokenizer.lowercase,
             tokenized=model.tokenizer.tokenized,
@@ -128,6 +130,7 @@ def load_model(name: str | Path) -> Model:
     except (SafetensorError, RuntimeError, KeyError) as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"{directory / WEIGHTS}: does not go with {CONFIG}: {problem}") from None
+    model.temperature = config.temperature
     if SPLITS in config.sha256:
         model.splits = arrays.load_file(directory / SPLITS)
     return model.eval()

@@ -23,8 +23,10 @@ SPARSE = 4
 """How many times as long a product with a number of a sparse matrix takes as with one of a dense matrix, about."""
 DENSE = 0.05
 """The least share of texts that have a feature for its products to be computed as dense ones."""
-FOLDS, FEW_FOLDS = 3, 5
-"""The number of folds for many texts and for few."""
+TEMPERATURES: list[float] = [2.0 ** (i / 4) for i in range(-16, 17)]
+"""The temperatures to choose from."""
+FOLDS = 5
+"""The number of folds of few texts."""
 
 
 class Logistic(NamedTuple):
@@ -35,10 +37,6 @@ class Logistic(NamedTuple):
     strength: float
     loss: float
     """The log loss on dev data or, with few texts, its mean with the loss on held-out training data."""
-    held_out: Float[Tensor, "texts classes"]
-    """The logits of each training text, by a regression on the folds without it."""
-    dev: Float[Tensor, "dev classes"]
-    """The logits of the dev texts."""
 
 
 class Matrix(NamedTuple):
@@ -71,30 +69,32 @@ def fit_logistic(
     # The span of the vectors of texts has fewer dimensions than there are features.
     in_span = few and len(y) ** 2 < SPARSE * x.nnz
     features, dev_features, factor = _in_span(x, dev_x) if in_span else (x, _tensor(dev_x), None)
-    fold = np.random.default_rng(0).permutation(len(y)) % (FEW_FOLDS if few else FOLDS)
-    held = [np.flatnonzero(fold == k) for k in range(fold.max() + 1)]
-    rest = [np.flatnonzero(fold != k) for k in range(fold.max() + 1)]
-    paths = [_path(_matrix(features[some]), labels[some], classes, strengths) for some in rest] if few else []
+    fold = np.random.default_rng(0).permutation(len(y)) % FOLDS if few else np.zeros(0, int)
+    folds = [(np.flatnonzero(fold == k), np.flatnonzero(fold != k)) for k in np.unique(fold)]
+    paths = [_path(_matrix(features[rest]), labels[rest], classes, strengths) for _, rest in folds]
     best: Logistic | None = None
-    for strength, (weight, bias) in zip(strengths, _path(_matrix(features), labels, classes, strengths), strict=True):
-        logits, held_out = dev_features @ weight + bias, torch.zeros(len(y), classes)
-        loss = float(cross_entropy(logits, dev_labels)) if len(dev_y) else 0.0
-        for some, path in zip(held, paths, strict=False):
-            held_out[some] = next(path).logits(_matrix(features[some]))
+    for strength, solution in zip(strengths, _path(_matrix(features), labels, classes, strengths), strict=True):
+        losses = [float(cross_entropy(solution.logits(dev_features), dev_labels))]
         if few:
-            loss = (loss + float(cross_entropy(held_out, labels))) / 2
+            held_out = torch.zeros(len(y), classes)
+            for (held, _), path in zip(folds, paths, strict=True):
+                held_out[held] = next(path).logits(_matrix(features[held]).rows)
+            losses.append(float(cross_entropy(held_out, labels)))
+        loss = sum(losses) / len(losses)
         if best is not None and loss >= best.loss:
             break
-        best = Logistic(weight, bias, strength, loss, held_out, logits)
+        best = Logistic(*solution, strength, loss)
     assert best is not None
-    if not few:
-        for some, others in zip(held, rest, strict=True):
-            [solution] = _path(_matrix(features[others]), labels[others], classes, [best.strength])
-            best.held_out[some] = solution.logits(_matrix(features[some]))
     if factor is not None:  # the weights of features are a combination of the vectors of texts
         mixed = torch.linalg.solve_triangular(factor.mT, best.weight.double(), upper=True)
         best = best._replace(weight=torch.from_numpy((x.T @ mixed.numpy()).astype(np.float32)))
     return best
+
+
+def best_temperature(logits: Float[Tensor, "b classes"], labels: Int[Tensor, "b"]) -> float:
+    """The temperature with the least log loss (Guo et al. 2017)."""
+    losses = {heat: float(cross_entropy(logits / heat, labels)) for heat in TEMPERATURES}
+    return min(losses, key=losses.__getitem__)
 
 
 class Solution(NamedTuple):
@@ -103,9 +103,9 @@ class Solution(NamedTuple):
     weight: Float[Tensor, "features classes"]
     bias: Float[Tensor, "classes"]
 
-    def logits(self, features: Matrix) -> Float[Tensor, "texts classes"]:
+    def logits(self, features: Tensor) -> Float[Tensor, "texts classes"]:
         """The scores of the classes."""
-        return features.rows @ self.weight + self.bias
+        return features @ self.weight + self.bias
 
 
 def _path(features: Matrix, labels: Tensor, classes: int, strengths: Sequence[float]) -> Iterator[Solution]:

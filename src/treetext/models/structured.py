@@ -14,11 +14,9 @@ from treetext.data.batches import Batch, Batches, Texts
 from treetext.data.ngrams import Ngrams
 from treetext.models.base import Output, Say, TreeKind
 from treetext.models.settings import LevelSettings, Size
-from treetext.models.wide import Evidence, Wide, WideSettings, new_wide
+from treetext.models.wide import NGRAMS, Evidence, Wide, WideSettings
 from treetext.models.words import WordModel, WordSettings
 from treetext.nn import TREES, Level, LevelOutput, Replacement
-
-NGRAMS = "ngrams.txt"
 
 
 class StructuredSettings(WordSettings):
@@ -58,46 +56,21 @@ class StructuredModel(WordModel):
 
     def __init__(self, settings: Any, *args: Any, ngrams: Ngrams | None = None, **options: Any) -> None:
         super().__init__(settings, *args, **options)
-        if settings.wide is not None and ngrams is None:
-            raise ValueError("ngrams: expected those of the wide part, got None")
-        self.wide = Wide(ngrams, len(self.labels)) if settings.wide is not None and ngrams is not None else None
+        self.wide = None if ngrams is None else Wide(ngrams, len(self.labels))
 
-    @classmethod
-    def for_corpus(
-        cls,
-        settings: Any,
-        corpus: Corpus,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        say: Say | None = None,
-        **options: Any,
-    ) -> Self:
-        """An untrained model whose wide part, if it has one, is fitted."""
-        if settings.wide is None:
-            return super().for_corpus(settings, corpus, seed=seed, progress=progress, say=say, **options)
-        wide = new_wide(settings.wide, corpus, corpus.classes)
-        model = super().for_corpus(
-            settings, corpus, seed=seed, progress=progress, say=say, ngrams=wide.ngrams, **options
-        )
-        assert model.wide is not None
-        strength = model.wide.fit(corpus, model.labels, progress)
-        if say:
-            say(f"wide part: {len(wide.ngrams):,} n-grams, strength {strength:g} chosen on held-out and dev texts")
-        return model
-
-    def finish(self, corpus: Corpus, say: Say | None = None) -> None:
-        """Choose the weights of the wide part and of the trees on dev data."""
-        if self.wide is None:
-            return
-        texts = Texts.from_corpus(corpus, corpus.rows["dev"], self.labels)
-        outputs = [(batch.labels, output.parts) for _, batch, output in self.run(texts)]
-        self.wide.known = None
-        labels = torch.cat([some for some, _ in outputs])
-        wide, trees = (torch.cat([parts[name] for _, parts in outputs]) for name in ("wide", "trees"))
-        scales = self.wide.balance(wide, trees, labels)
-        if say:
-            say(f"logits: {scales[0]:g} x wide part + {scales[1]:g} x trees, chosen on dev texts")
+    def finish(self, corpus: Corpus, progress: Progress | None = None, say: Say | None = None) -> None:
+        """Fit the wide part, if the settings have one, and choose the weights of the two parts on dev data."""
+        if self.settings.wide is not None:
+            wide, remark = Wide.fitted(self.settings.wide, corpus, self.labels, progress)
+            self.wide = wide.to(self.device)
+            texts = Texts.from_corpus(corpus, corpus.rows["dev"], self.labels)
+            outputs = [(batch.labels, output.parts) for _, batch, output in self.run(texts)]
+            labels = torch.cat([some for some, _ in outputs])
+            ngrams, trees = (torch.cat([parts[name] for _, parts in outputs]) for name in ("n-grams", "trees"))
+            share = self.wide.balance(ngrams, trees, labels)
+            if say:
+                say(f"{remark}; weights in the sum: n-grams {1 - share:.1f}, trees {share:.1f}")
+        super().finish(corpus, progress, say)
 
     def output(
         self, batch: Batch, logits: Float[Tensor, "b classes"], texts: Tensor, levels: Mapping[str, list[LevelOutput]]
@@ -105,14 +78,13 @@ class StructuredModel(WordModel):
         """The output for a batch: the logits of the trees and, if there is one, of the wide part."""
         if self.wide is None:
             return Output(logits, texts, levels)
-        parts = {"wide": self.wide.scales[0] * self.wide(batch), "trees": self.wide.scales[1] * logits}
-        return Output(parts["wide"] + parts["trees"], texts, levels, parts)
+        parts = {"n-grams": self.wide.scales[0] * self.wide(batch), "trees": self.wide.scales[1] * logits}
+        return Output(parts["n-grams"] + parts["trees"], texts, levels, parts)
 
     def batches(self, texts: Texts, gold: bool = False) -> Batches:
-        """Adds n-grams, unless the logits of the wide part are known."""
+        """Adds n-grams if there is a wide part."""
         collate = super().batches(texts, gold)
-        if self.wide is not None and self.wide.known is None:
-            collate.ngrams = self.wide.ngrams
+        collate.ngrams = self.wide.ngrams if self.wide else None
         return collate
 
     def evidence(self, sentences: list[list[str]], label: int) -> list[Evidence]:

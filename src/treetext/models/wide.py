@@ -1,17 +1,15 @@
-"""The wide part of a model: a logistic regression on n-grams, whose logits are added (Cheng et al. 2016, wide and deep).
+"""The wide part of a model: a logistic regression on n-grams that adds its logits (Cheng et al. 2016, wide and deep).
 
-Its weights are fitted before the rest of the model is trained. In training, the logits of a text come from a regression
-that has not seen the text: with those of the final regression, which has, the rest of the model would learn from texts
-that seem to be solved.
+The two parts are trained apart, and their weights in the sum are chosen on dev data. Trained together on few texts, the
+trees would learn only what the n-grams leave, and that is mostly noise.
 """
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, embedding_bag
@@ -19,18 +17,23 @@ from torch.nn.functional import cross_entropy, embedding_bag
 from treetext.data import Corpus, Progress, Settings
 from treetext.data.batches import Batch, Texts
 from treetext.data.ngrams import KINDS, Ngrams
-from treetext.models.logistic import fit_logistic
+from treetext.models.logistic import STRENGTHS, best_temperature, fit_logistic
 
-SCALES = ((1.0, 0.0), (1.0, 0.3), (1.0, 0.6), (1.0, 1.0), (0.6, 1.0), (0.3, 1.0), (0.0, 1.0))
-"""The weights of the wide part and of the rest to choose from, on dev data."""
-TEMPERATURES = 2.0 ** np.arange(-2, 3.01, 0.25)
+SHARES = [i / 10 for i in range(11)]
+"""The weights of the trees to choose from; the n-grams have the rest."""
+NGRAMS = "ngrams.txt"
 
 
 class WideSettings(Settings):
     """The settings of a `Wide` part."""
 
     min_count: int = Field(2, ge=1, description="least number of training texts that have an n-gram")
-    characters: bool = Field(True, description="n-grams of characters too (documents only)")
+    characters: bool | None = Field(
+        None, description="n-grams of characters too (documents only); unset: if they lower the loss on held-out texts"
+    )
+    strength: float | None = Field(
+        None, gt=0, description="inverse weight of the L2 penalty; unset: that with the least loss on held-out texts"
+    )
 
 
 class Evidence(NamedTuple):
@@ -43,7 +46,7 @@ class Evidence(NamedTuple):
 
 
 class Wide(nn.Module):
-    """A linear classifier of n-grams."""
+    """A linear classifier of n-grams. `scales` are the weights of its logits and of the trees' in the sum."""
 
     weight: Tensor
     bias: Tensor
@@ -55,47 +58,61 @@ class Wide(nn.Module):
         self.register_buffer("weight", torch.zeros(len(ngrams), classes))
         self.register_buffer("bias", torch.zeros(classes))
         self.register_buffer("scales", torch.ones(2))
-        self.known: Tensor | None = None
-        """While the rest is trained: the logits of each row of the corpus, held out for training texts."""
 
     def forward(self, batch: Batch) -> Float[Tensor, "b classes"]:
         """The logits of each text."""
-        if self.known is not None:
-            return self.known.to(self.weight)[batch.rows]
         assert batch.ngrams is not None
         columns, weights, starts = batch.ngrams
         summed = embedding_bag(columns, self.weight, starts, mode="sum", per_sample_weights=weights.to(self.weight))
         return summed + self.bias
 
-    def fit(self, corpus: Corpus, labels: list[str], progress: Progress | None = None) -> float:
-        """Fit the weights to a corpus, and return the strength of the regularisation."""
+    @classmethod
+    def fitted(
+        cls, settings: WideSettings, corpus: Corpus, labels: list[str], progress: Progress | None = None
+    ) -> tuple["Wide", str]:
+        """A part with the n-grams of the training texts, fitted to them, and a remark on what was chosen."""
         texts, targets = Texts.from_corpus(corpus), corpus.targets(labels)
         train, dev = corpus.whole("train"), corpus.whole("dev")
+        pair = len(corpus.task.columns) == 2
+        # What has characters may lose them; so they are counted unless they are not wanted.
+        ngrams = Ngrams.of(
+            map(texts.sentences_of, train.tolist()), settings.min_count, settings.characters is not False, pair
+        )
         vectors = []
         for rows in (train, dev):
-            vectors.append(self.ngrams.vectors(map(texts.sentences_of, rows.tolist())))
+            vectors.append(ngrams.vectors(map(texts.sentences_of, rows.tolist())))
             if progress:
                 progress("n-grams: texts", len(rows))
-        fitted = fit_logistic(vectors[0], targets[train], len(labels), vectors[1], targets[dev])
-        with torch.no_grad():
-            self.weight.copy_(fitted.weight)
-            self.bias.copy_(fitted.bias)
-        self.known = torch.zeros(len(corpus.encoded), len(labels))
-        self.known[train], self.known[dev] = fitted.held_out, fitted.dev
-        return fitted.strength
+        strengths = STRENGTHS if settings.strength is None else (settings.strength,)
+        choices = [np.arange(len(ngrams))]
+        if ngrams.characters and settings.characters is None:
+            choices.append(ngrams.words)
+        best = None
+        for columns in choices:
+            x, dev_x = (each[:, columns] for each in vectors)
+            fit = fit_logistic(x, targets[train], len(labels), dev_x, targets[dev], strengths)
+            if best is None or fit.loss < best[0].loss:
+                best = fit, columns
+        assert best is not None
+        fit, columns = best
+        wide = cls(ngrams.only(columns), len(labels))
+        wide.weight.copy_(fit.weight)
+        wide.bias.copy_(fit.bias)
+        kinds = "words and characters" if wide.ngrams.characters else "words"
+        return wide, f"n-grams: {len(columns):,} of {kinds}, strength {fit.strength:g}"
 
+    @torch.no_grad()
     def balance(
-        self, wide: Float[Tensor, "b classes"], rest: Float[Tensor, "b classes"], labels: Tensor
-    ) -> tuple[float, float]:
-        """Choose the weights of the two parts with the least log loss on dev data, each at its best temperature."""
-        losses = {
-            scales: min(
-                float(cross_entropy((scales[0] * wide + scales[1] * rest) / heat, labels)) for heat in TEMPERATURES
-            )
-            for scales in SCALES
-        }
+        self, wide: Float[Tensor, "b classes"], trees: Float[Tensor, "b classes"], labels: Int[Tensor, "b"]
+    ) -> float:
+        """Choose the weights of the two parts with the least log loss on dev data. Returns the share of the trees."""
+        heats = [best_temperature(logits, labels) for logits in (wide, trees)]
+        losses = {}
+        for share in SHARES:
+            mixed = (1 - share) * wide / heats[0] + share * trees / heats[1]
+            losses[share] = float(cross_entropy(mixed / best_temperature(mixed, labels), labels))
         best = min(losses, key=losses.__getitem__)
-        self.scales.copy_(torch.tensor(best))
+        self.scales.copy_(torch.tensor([(1 - best) / heats[0], best / heats[1]]))
         return best
 
     @cached_property
@@ -112,11 +129,3 @@ class Wide(nn.Module):
     def _evidence(self, column: int, weight: float) -> Evidence:
         name = self.ngrams.names[column]
         return Evidence(name[2:], KINDS[name[0]].about, weight)
-
-
-def new_wide(settings: WideSettings, corpus: Corpus, labels: Sequence[str]) -> Wide:
-    """A wide part with the n-grams of the training texts, not fitted yet."""
-    texts, rows = Texts.from_corpus(corpus), corpus.whole("train").tolist()
-    pair = len(corpus.task.columns) == 2
-    ngrams = Ngrams.of(map(texts.sentences_of, rows), settings.min_count, settings.characters, pair)
-    return Wide(ngrams, len(labels))

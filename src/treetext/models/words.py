@@ -33,8 +33,8 @@ class VocabularySettings(Settings):
     vectors: str = Field(
         "word2vec",
         min_length=1,
-        description="word2vec (trained on train and dev), wordllama (English, pretrained), random, a file of vectors, or"
-        " auto: wordllama for English if it is installed, else word2vec for a million words or more, else random",
+        description="word2vec (trained on train and dev), wordllama (pretrained on English), random, a file of vectors,"
+        " or auto: wordllama for English if it is installed, else word2vec for a million words or more, else random",
     )
     deviation: float | None = Field(None, gt=0, description="standard deviation of the initial vectors, if set")
     skip_gram: bool = Field(False, description="word2vec with skip-gram instead of CBOW")

@@ -63,7 +63,7 @@ def train(
         _start(recipe, out / "training")
     try:
         fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress)
-        model.finish(corpus, say)
+        model.finish(corpus, progress, say)
         measured = {split: evaluate(model, corpus, split) for split in ("dev", "test") if len(corpus.rows[split])}
     except KeyboardInterrupt:
         raise Interrupted(_how_to_resume(out / "training")) from None

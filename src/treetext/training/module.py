@@ -95,7 +95,7 @@ class Module(pl.LightningModule):
 
 
 def _rate(progress: float, settings: Training) -> float:
-    """The learning rate as a share of that of the recipe: it rises linearly in the warm-up, then follows the schedule."""
+    """The learning rate as a share of the recipe's. It rises linearly in the warm-up, then follows the schedule."""
     if progress < settings.warmup:
         return progress / settings.warmup
     falling = max(0.0, 1 - progress) / (1 - settings.warmup)
