@@ -191,6 +191,9 @@ def load_data(
         raise BadInput(f"the model does not say what it was trained on; expected {option}")
     if data is None and "shipped" in model.about:
         raise BadInput(f"{model.about['data']}: does not ship with the model; expected {option}")
+    if data is None and base and model.about.get("in_memory") and not Path(base.data.name).exists():
+        problem = f"the model was trained on data in memory, and their copy is not in {Path(base.data.name).parent}"
+        raise BadInput(f"{problem}; expected {option}")
     cut = model.tokenizer
     words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
     recipe = load(base or model.task.recipe, data, settings, words, option)

@@ -35,7 +35,7 @@ def card(model: Model) -> str:
             {
                 "Recipe": about.get("recipe_name", "not recorded"),
                 "Task": about.get("recipe", {}).get("about", "not recorded"),
-                "Data": about.get("data", "not recorded"),
+                "Data": "in memory" if about.get("in_memory") else about.get("data", "not recorded"),
                 "Fingerprint of the data": about.get("fingerprint", "not recorded"),
                 "Seed": about.get("seed", "not recorded"),
                 **model.facts(),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from treetext.data import BadInput, Corpus, Progress, open_corpus
+from treetext.data.memory import InMemory
 from treetext.evaluation import evaluate
 from treetext.models import Model, check_free, find_model, save_model
 from treetext.training.machine import machine
@@ -34,6 +35,11 @@ def train(
     out: str | Path,
     *,
     set: Mapping[str, Any] | None = None,  # noqa: A002 (as the option of the command)
+    texts: Any = None,
+    labels: Any = None,
+    data: Any = None,
+    dev: Any = None,
+    test: Any = None,
     resume: bool = False,
     replace: bool = False,
     devices: int | str = 1,
@@ -47,16 +53,24 @@ def train(
     does not name are recognised, and the recipe that is saved with the model names them. Checkpoints
     and logs are in ``out/training``. With `resume`, training continues from there. `say` is a callback that gets
     remarks (default: print them to standard error).
+
+    Data in memory replace those of the recipe: lists of `texts` and `labels`, or `data`, a DataFrame or another table
+    whose columns are recognised as those of a file. `dev` and `test` are tuples (texts, labels) or tables; without
+    them, treetext splits the data. A copy is kept in ``out/training/data``, for `resume` and for later evaluations.
     """
-    recipe, out = load_recipe(recipe, set), Path(out)
+    out = Path(out)
+    memory = InMemory.of(out / "training" / "data", texts, labels, data, dev, test)
+    recipe = load_recipe(recipe, {**(set or {}), **memory.settings} if memory else set)
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     check_free(out, replace or resume)
+    if (out / "training" / "last.ckpt").exists() and not (replace or resume):
+        raise BadInput(f"{out}: holds an unfinished training; expected --resume to go on, or --replace to start again")
     task = find_model({"kind": recipe.model.kind}).task
+    if memory:
+        memory.write(task)
     recipe = recipe.model_copy(update={"data": recipe.data.recognised(say, task)})
     if resume:
         _check_same(recipe, out)
-    elif (out / "training" / "last.ckpt").exists() and not replace:
-        raise BadInput(f"{out}: holds an unfinished training; expected --resume to go on, or --replace to start again")
     corpus = open_corpus(recipe.data, progress)
     model = new_model(recipe, corpus, progress, say)
     if not resume:
@@ -72,6 +86,7 @@ def train(
         "recipe": recipe.model_dump(mode="json"),
         "seed": recipe.seed,
         "data": corpus.name,
+        **({"in_memory": True} if memory else {}),
         "fingerprint": corpus.fingerprint,
         "documents": {split: len(rows) for split, rows in corpus.rows.items()},
         "epoch": fitted.epoch,
