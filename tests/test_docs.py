@@ -44,7 +44,7 @@ PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 README, FIRST = "../README.md", "index.md"
 READERS_OWN = {"reviews.csv": ("howto/data.md", "reviews.csv"), "treebank.conllu": ("howto/trees.md", "two.conllu")}
 """Files that the README names, and the files of other pages that stand for them."""
-PACKAGES = ("trees", "data", "nn", "models", "evaluation", "training", "show", "serve")
+PACKAGES = ("trees", "data", "nn", "models", "evaluation", "training", "show", "serve", "sklearn")
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 BASELINES = ("/bag-of-words", "/majority")
 """The ends of the names of recipes that have no sizes to make small."""
