@@ -52,6 +52,12 @@ def train(
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Seed of weights, dropout and the order of batches.")
     ] = None,
+    start_from: Annotated[
+        str | None,
+        typer.Option(
+            "--start-from", metavar="MODEL", help="Start with the weights of a model: a directory, or one that ships."
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Start again, and replace the model in DIR.")] = False,
     devices: Annotated[int, typer.Option(min=1, metavar="N", help="Number of devices to train on.")] = 1,
@@ -74,6 +80,7 @@ def train(
             model = train_model(
                 loaded,
                 out,
+                start_from=start_from,
                 resume=resume,
                 replace=replace,
                 devices=devices,

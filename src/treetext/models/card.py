@@ -14,7 +14,7 @@ TREES = (
 def card(model: Model) -> str:
     """The card of a model: a README in Markdown, with a header for the hub."""
     about = model.about
-    shipped = about.get("shipped")
+    shipped, start = about.get("shipped"), about.get("start_from")
     language = model.tokenizer.language
     parts = [
         "\n".join(
@@ -37,6 +37,7 @@ def card(model: Model) -> str:
                 "Task": about.get("recipe", {}).get("about", "not recorded"),
                 "Data": "in memory" if about.get("in_memory") else about.get("data", "not recorded"),
                 "Fingerprint of the data": about.get("fingerprint", "not recorded"),
+                **({"Started from": f"{start['model']}: {start['taken']}"} if start else {}),
                 "Seed": about.get("seed", "not recorded"),
                 **model.facts(),
                 "Epochs (best by dev)": about.get("epoch", "not recorded"),

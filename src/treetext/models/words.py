@@ -22,6 +22,8 @@ from treetext.nn import Buckets, Dropout
 VOCABULARY = "vocabulary.txt"
 MOST_PIECES = 1.6
 """Texts with fewer pieces for each word than this are in English, by the word pieces of wordllama."""
+PIECE_SIZE = 256
+"""The size of the vectors of wordllama."""
 MANY_WORDS = 1_000_000
 """From so many training words on, word2vec learns useful vectors from them."""
 
@@ -201,7 +203,7 @@ def first_vectors(
 ) -> tuple[Float32[np.ndarray, "words size"] | None, str | None]:
     """The initial vectors (None: the model draws them), and a remark on how many words a file of vectors has."""
     if settings.vectors == "auto":
-        kind = _suitable(corpus, vocabulary)
+        kind = _suitable(corpus, vocabulary, size)
         chosen = settings.model_copy(update={"vectors": kind})
         vectors, note = first_vectors(corpus, chosen, vocabulary, size, seed, progress)
         return vectors, note or f"word vectors: {kind}"
@@ -234,10 +236,10 @@ def first_vectors(
     return vectors, f"{settings.vectors} has vectors for {known.sum():,} of {len(vocabulary):,} words"
 
 
-def _suitable(corpus: Corpus, vocabulary: Vocabulary) -> str:
+def _suitable(corpus: Corpus, vocabulary: Vocabulary, size: int) -> str:
     """The kind of vectors for a corpus, of those that are installed."""
     counts = dict(zip(corpus.encoded.lexicon, corpus.encoded.counts(corpus.rows["train"]).tolist(), strict=True))
-    if find_spec("wordllama") and find_spec("tokenizers"):
+    if size <= PIECE_SIZE and find_spec("wordllama") and find_spec("tokenizers"):
         weights = np.array([counts.get(word, 0) for word in vocabulary.words])
         pieces = piece_vectors(vocabulary.words, 1)[1]
         if (weights * pieces).sum() < MOST_PIECES * weights.sum():

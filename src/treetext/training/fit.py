@@ -13,9 +13,11 @@ import torch
 from treetext.data import BadInput, Corpus, Progress, open_corpus
 from treetext.data.memory import InMemory
 from treetext.evaluation import evaluate
-from treetext.models import Model, check_free, find_model, save_model
+from treetext.models import Model, check_free, find_model, load_model, save_model
+from treetext.models.transfer import take_over
 from treetext.training.machine import machine
 from treetext.training.recipe import Recipe, load_recipe
+from treetext.training.start import start_recipe
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -40,6 +42,7 @@ def train(
     data: Any = None,
     dev: Any = None,
     test: Any = None,
+    start_from: str | Path | None = None,
     resume: bool = False,
     replace: bool = False,
     devices: int | str = 1,
@@ -57,6 +60,10 @@ def train(
     Data in memory replace those of the recipe: lists of `texts` and `labels`, or `data`, a DataFrame or another table
     whose columns are recognised as those of a file. `dev` and `test` are tuples (texts, labels) or tables; without
     them, treetext splits the data. A copy is kept in ``out/training/data``, for `resume` and for later evaluations.
+
+    `start_from` is a trained model of the same kind (a directory, or the name of one that ships) whose weights are the
+    initial ones. Sizes and other settings of these weights are those of the trained model. The last layer, for the new
+    labels, and the vectors of words that the trained model does not know are those of a new model.
     """
     out = Path(out)
     memory = InMemory.of(out / "training" / "data", texts, labels, data, dev, test)
@@ -65,6 +72,8 @@ def train(
     check_free(out, replace or resume)
     if (out / "training" / "last.ckpt").exists() and not (replace or resume):
         raise BadInput(f"{out}: holds an unfinished training; expected --resume to go on, or --replace to start again")
+    source = None if start_from is None else load_model(start_from)
+    recipe = start_recipe(recipe, source, str(start_from), say) if source else recipe
     task = find_model({"kind": recipe.model.kind}).task
     if memory:
         memory.write(task)
@@ -73,6 +82,9 @@ def train(
         _check_same(recipe, out)
     corpus = open_corpus(recipe.data, progress)
     model = new_model(recipe, corpus, progress, say)
+    taken = take_over(model, source) if source else None
+    if taken:
+        say(f"taken over from {start_from}: {taken}")
     if not resume:
         _start(recipe, out / "training")
     try:
@@ -87,6 +99,7 @@ def train(
         "seed": recipe.seed,
         "data": corpus.name,
         **({"in_memory": True} if memory else {}),
+        **({"start_from": {"model": str(start_from), "taken": str(taken)}} if taken else {}),
         "fingerprint": corpus.fingerprint,
         "documents": {split: len(rows) for split, rows in corpus.rows.items()},
         "epoch": fitted.epoch,
