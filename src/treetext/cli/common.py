@@ -196,6 +196,7 @@ def load_data(
         raise BadInput(f"{problem}; expected {option}")
     cut = model.tokenizer
     words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
+    words |= {"data.max_words": cut.limits.words, "data.max_sentences": cut.limits.sentences}
     recipe = load(base or model.task.recipe, data, settings, words, option)
     if data and split is None and isinstance(recipe.data, FileReader) and Path(data).is_file():
         return load_recipe(recipe, {"data.path": None, "data.test": data, "data.folds": None, "data.fold": 0})

@@ -175,7 +175,7 @@ def open_corpus(data: Reader, progress: Progress | None = None, labels: bool = T
     encoded = _opened(path) if note_path.exists() else None
     if encoded is None:
         report = partial(progress, "reading texts") if progress else None
-        encoded = encode(data.read(notes, labels), data.tokenizer, path, report)
+        encoded = encode(data.read(notes, labels), data.tokenizer, path, report, notes)
         note_path.write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
     notes = note_path.read_text(encoding="utf-8").splitlines()
     order = {label: i for i, label in enumerate(sorted(encoded.label_names))}

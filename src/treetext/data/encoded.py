@@ -41,25 +41,34 @@ def encode(
     tokenizer: Tokenizer,
     path: Path,
     progress: Callable[[int], object] | None = None,
+    notes: list[str] | None = None,
 ) -> "Encoded":
     """Write a stream of (split, example) to a file. Only the distinct words are kept in memory.
 
-    `progress` is a callback that gets the number of documents done since its last call.
+    `progress` is a callback that gets the number of documents done since its last call. A remark on texts beyond the
+    limits of the tokenizer, which lose their gold trees, is appended to `notes`.
     """
-    unreported = 0
+    unreported = total = beyond = 0
     with EncodedWriter(path) as writer:
         for split, example in examples:
             try:
-                sentences = tokenizer(example.text)
+                whole = tokenizer.whole(example.text)
             except BadInput as error:
                 raise BadInput(f"{example.where}: {error}") from None
-            writer.add(example, sentences, split)
+            sentences = tokenizer.limits.cut(whole)
+            if sum(map(len, sentences)) < sum(map(len, whole)):
+                example = example._replace(heads=None, sentence_heads=None, parses=None)
+                beyond += 1
+            writer.add(example, tokenizer.read(sentences), split)
+            total += 1
             unreported += 1
             if progress and unreported == 100:
                 progress(unreported)
                 unreported = 0
     if progress:
         progress(unreported)
+    if beyond and notes is not None:
+        notes.append(f"{beyond:,} of {total:,} texts have more than {tokenizer.limits}: the rest of each is left out")
     return Encoded(path)
 
 

@@ -8,11 +8,39 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treetext.data.document import BadInput, Text
+from pydantic import Field
+
+from treetext.data.document import BadInput, Settings, Text
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
+
+
+class Limits(Settings):
+    """The most words and sentences of a text. The rest of a longer text is left out."""
+
+    words: int | None = Field(None, ge=1)
+    sentences: int | None = Field(None, ge=1)
+    each: bool = False
+    """Whether each sentence has its own limit of words: that of a pair, which needs both of its sentences."""
+
+    def cut(self, sentences: list[list[str]]) -> list[list[str]]:
+        """The start of a text, within the limits."""
+        if self.each:
+            return [words[: self.words] for words in sentences]
+        kept, left = list[list[str]](), self.words
+        for words in sentences[: self.sentences]:
+            if left == 0:
+                break
+            kept.append(words[:left])
+            left = None if left is None else left - len(kept[-1])
+        return kept
+
+    def __str__(self) -> str:
+        parts = [f"{self.words:,} words" + " in a sentence" * self.each] if self.words else []
+        parts += [f"{self.sentences:,} sentences"] if self.sentences and not self.each else []
+        return " or ".join(parts)
 
 
 class Tokenizer:
@@ -20,13 +48,17 @@ class Tokenizer:
 
     `language` is a code such as "en" or "cs", for any language that spaCy has rules for ("xx" for others). With
     ``tokenized=True``, white space separates the words of raw text, and line breaks separate its sentences. Words that
-    are only white space are dropped, and so are sentences without words: an empty document is an empty list.
+    are only white space are dropped, and so are sentences without words: an empty document is an empty list. A text
+    beyond the `limits` is cut.
     """
 
-    def __init__(self, language: str = "en", lowercase: bool = True, tokenized: bool = False) -> None:
+    def __init__(
+        self, language: str = "en", lowercase: bool = True, tokenized: bool = False, limits: Limits | None = None
+    ) -> None:
         if language not in (known := _languages()):
             raise BadInput(f"language: expected one of {', '.join(known)} (xx for any other), got {language!r}")
         self.language, self.lowercase, self.tokenized = language, lowercase, tokenized
+        self.limits = limits or Limits()
 
     def __call__(self, text: Text) -> list[list[str]]:
         """The sentences of a text, as lists of words that models read."""
@@ -34,6 +66,10 @@ class Tokenizer:
 
     def split(self, text: Text) -> list[list[str]]:
         """The same with the words as typed."""
+        return self.limits.cut(self.whole(text))
+
+    def whole(self, text: Text) -> list[list[str]]:
+        """The same without limits."""
         if isinstance(text, str):
             sentences: Iterable[list[str]] = self._sentences(text)
         else:

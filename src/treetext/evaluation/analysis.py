@@ -102,7 +102,8 @@ def _check(models: Mapping[str, Model], corpus: Corpus) -> None:
         except BadInput as error:
             raise BadInput(error if name == MODEL else f"{name}: {error}") from None
         mine, first = (
-            (m.tokenizer.language, m.tokenizer.lowercase, m.tokenizer.tokenized) for m in (model, models[MODEL])
+            (m.tokenizer.language, m.tokenizer.lowercase, m.tokenizer.tokenized, m.tokenizer.limits)
+            for m in (model, models[MODEL])
         )
         if mine != first:
             raise BadInput(f"{name}: tokenises texts differently from the first model; expected the same tokenizer")

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from treetext import __version__
 from treetext.data import BadInput, Settings, Tokenizer, needs
+from treetext.data.tokens import Limits
 from treetext.models.base import Model
 from treetext.models.card import card
 from treetext.models.registry import find_model
@@ -41,6 +42,7 @@ class Config(Settings):
     language: str
     lowercase: bool
     tokenized: bool
+    limits: Limits = Limits()
     about: dict[str, Any]
     sha256: dict[str, str]
 
@@ -74,11 +76,12 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
             language=model.tokenizer.language,
             lowercase=model.tokenizer.lowercase,
             tokenized=model.tokenizer.tokenized,
+            limits=model.tokenizer.limits,
             about=model.about,
             sha256={name: _digest(aside / name) for name in files},
         )
         (aside / CARD).write_text(card(model), encoding="utf-8")
-        (aside / CONFIG).write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        (aside / CONFIG).write_text(config.model_dump_json(indent=2, exclude_defaults=True) + "\n", encoding="utf-8")
         for name in (*files, CARD, CONFIG):
             os.replace(aside / name, directory / name)
         if model.splits is None:  # those of a model that was here before
@@ -121,7 +124,7 @@ def load_model(name: str | Path) -> Model:
             raise BadInput(f"{directory / file}: truncated or changed since it was saved; expected a whole model")
     parts = cls.read_files(directory)
     try:
-        tokenizer = Tokenizer(config.language, config.lowercase, config.tokenized)
+        tokenizer = Tokenizer(config.language, config.lowercase, config.tokenized, config.limits)
         model = cls(settings, config.labels, tokenizer, prior=config.prior, about=config.about, **parts)
     except ValueError as error:
         raise BadInput(f"{directory / CONFIG}: {error}") from None

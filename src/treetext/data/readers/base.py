@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from treetext.data.document import BadInput, Example, Settings
 from treetext.data.readers.files import existing, reading, split_files
 from treetext.data.tasks import DOCUMENTS, Task
-from treetext.data.tokens import Tokenizer
+from treetext.data.tokens import Limits, Tokenizer
 
 Name = Annotated[str, Field(min_length=1)]
 Split = tuple[str, Example]
@@ -42,6 +42,9 @@ class Reader(Settings):
     language: str = Field("en", description="code of the language, for rules that split raw text")
     lowercase: bool = True
     tokenized: bool = Field(False, description="raw text is tokenised, with one sentence per line")
+
+    max_words: int | None = Field(None, ge=1, description="most words of a text, or of each sentence of a pair")
+    max_sentences: int | None = Field(None, ge=1, description="most sentences of a document; the rest is left out")
 
     split: tuple[float, float, float] = Field((0.8, 0.1, 0.1), description="shares of train, dev and test, if unsplit")
     dev_share: float = Field(0.1, ge=0, lt=1, description="share of train that becomes dev, where none is given")
@@ -81,7 +84,8 @@ class Reader(Settings):
     @property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of the texts."""
-        return Tokenizer(self.language, self.lowercase, self.tokenized)
+        limits = Limits(words=self.max_words, sentences=self.max_sentences, each=len(self.task.columns) > 1)
+        return Tokenizer(self.language, self.lowercase, self.tokenized, limits)
 
     @property
     def places(self) -> dict[str, str]:
@@ -115,7 +119,8 @@ class Reader(Settings):
         It does not depend on the location of the files or on the split. For generated texts, it is a hash of the
         settings only: another version of treetext may generate other texts from them.
         """
-        fields = {"format", "classes", "language", "lowercase", "tokenized", *self.hashed()}
+        fields = {"format", "classes", "language", "lowercase", "tokenized", "max_words", "max_sentences"}
+        fields |= {*self.hashed()}
         given = self.model_dump(mode="json", include=fields).items()
         settings = {**HASHED, **{name: value for name, value in given if (name, value) not in UNHASHED}}
         contents = [(name, _digest(file)) for name, file in self.contents()]
@@ -151,8 +156,8 @@ class Reader(Settings):
 
 HASHED = {"subset": None, "text": "text", "second": None, "label": "label", "delimiter": None, "quoting": True}
 """Part of all fingerprints. All formats used to have these options; this keeps their fingerprints unchanged."""
-UNHASHED = (("text", None), ("label", None), ("encoding", "utf-8"))
-"""Settings that leave fingerprints as they were: columns that are not known yet, and the encoding of all files then."""
+UNHASHED = (("text", None), ("label", None), ("encoding", "utf-8"), ("max_words", None), ("max_sentences", None))
+"""Settings that leave fingerprints as they were: columns that are not known yet, and what was not a setting then."""
 
 
 class FileReader(Reader):
