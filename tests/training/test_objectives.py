@@ -7,9 +7,10 @@ import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
+from sklearn.utils.class_weight import compute_class_weight
 
 from tests.evaluation.brute import all_trees
-from tests.training.small import Tripwire, weights
+from tests.training.small import Tripwire, reviews, tiny, weights
 from treetext.data import BadInput, open_corpus
 from treetext.data.batches import DocumentIds, collate
 from treetext.evaluation.induced import induce
@@ -17,7 +18,7 @@ from treetext.models import Output
 from treetext.nn import LevelOutput
 from treetext.training import OBJECTIVES, Interrupted, new_model, train
 from treetext.training.module import Loaders, Module
-from treetext.training.objectives import entropy_schedule, tree_entropy
+from treetext.training.objectives import balanced_weights, cross_entropy, entropy_schedule, tree_entropy
 from treetext.training.optimizers import Together
 from treetext.trees import NonProjectiveTrees, ProjectiveTrees
 
@@ -165,6 +166,103 @@ def test_cross_entropy():
         assert torch.autograd.gradcheck(lambda x, value=value: value(batch(*labels), Output(x), 0.3), logits)
 
 
+def test_cross_entropy_with_weights_and_smoothing():
+    logits = torch.randn(5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64, requires_grad=True)
+    labels, class_weights, smoothing = [0, 2, 1, 1, 0], torch.tensor([0.5, 3.0, 2.0]), 0.3
+    logs = logits.detach().log_softmax(-1).numpy()
+    targets = np.full((5, 3), smoothing / 3)
+    targets[range(5), labels] += 1 - smoothing
+    plain = -(targets * logs).sum(1)
+
+    def value(x, **more):
+        return cross_entropy(batch(*labels), Output(x), 0.0, **more)
+
+    assert float(value(logits, smoothing=smoothing).detach()) == pytest.approx(plain.mean())
+    weighed = value(logits, weights=class_weights, smoothing=smoothing)
+    assert float(weighed.detach()) == pytest.approx((plain * class_weights.numpy()[labels]).mean())
+    assert torch.autograd.gradcheck(lambda x: value(x, weights=class_weights, smoothing=smoothing), logits)
+    halves = [cross_entropy(batch(*labels[part]), Output(logits[part]), 0.0, class_weights) * len(labels[part])
+              for part in (slice(2), slice(2, 5))]  # fmt: skip
+    whole = value(logits, weights=class_weights)
+    assert float(sum(halves).detach()) == pytest.approx(5 * float(whole.detach())), "whatever batch a text is in"
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0, 1, 2, 2], [0, 1], [1, 1, 1, 2]])
+def test_balanced_weights(labels):
+    found = balanced_weights(np.array(labels), 3).numpy()
+    present = np.unique(labels)
+    assert found[present] == pytest.approx(compute_class_weight("balanced", classes=present, y=labels))
+    assert found[labels].mean() == pytest.approx(1)
+    assert np.isfinite(found).all(), "also of a class without texts"
+
+
+def test_a_step_with_class_weights_and_smoothing(tmp_path):
+    rare = [("a good film .", "good")] * 6 + [("a bad film .", "bad")] * 2
+    recipe = tiny(
+        reviews(tmp_path, train=rare), training__class_weights="balanced", training__label_smoothing=0.2,
+        training__epochs=1, training__optimizer="sgd", training__learning_rate=1e-12, model__dropout=0.0,
+    )  # fmt: skip
+    model = train(recipe, tmp_path / "model")
+    corpus = open_corpus(recipe.data)
+    everything = next(iter(Loaders(corpus, model, recipe).train_dataloader()))
+    expected = cross_entropy(everything, model(everything), 0.0, torch.tensor([2.0, 2 / 3]), 0.2)
+    assert model.about["curve"][0]["loss"] == pytest.approx(float(expected.detach()), rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("size", "accumulate"), [(12, 5), (6, 10), (4, 7), (20, 2)])
+def test_accumulated_batches_are_one_larger_batch(small, monkeypatch, size, accumulate):
+    """Batches of 60 texts in all: one step of an epoch, or two of which the second has fewer batches."""
+    steps, step = [], Together.step
+
+    def noted(self, closure=None):
+        done = step(self, closure)
+        grads = {id(p): p.grad.to_dense().clone() for group in self.param_groups for p in group["params"]}
+        steps.append((grads, [group["lr"] for group in self.param_groups]))
+        return done
+
+    monkeypatch.setattr(Together, "step", noted)
+    recipe = small(
+        training__batch_size=size, training__accumulate=accumulate, training__epochs=2, training__clip=None,
+        training__learning_rate=1e-9, training__schedule="linear", training__class_weights="balanced",
+        model__dropout=0.0,
+    )  # fmt: skip
+    corpus = open_corpus(recipe.data)
+    model, class_weights = new_model(recipe, corpus), torch.tensor([0.5, 2.0])
+    loaders, seen = Loaders(corpus, model, recipe), Seen()
+    off = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
+    trainer = pl.Trainer(
+        accelerator="cpu", max_epochs=2, accumulate_grad_batches=accumulate, callbacks=seen, num_sanity_val_steps=0,
+        use_distributed_sampler=False, **off,
+    )  # fmt: skip
+    module = Module(model, recipe, 60, 0, 0, class_weights)
+    trainer.fit(module, loaders)
+    groups = [epoch[start : start + accumulate] for epoch in seen.epochs for start in range(0, len(epoch), accumulate)]
+    assert len(steps) == len(groups) == module.steps, "the schedule counts steps, not batches"
+    model.train()
+    for done, ((found, rates), rows) in enumerate(zip(steps, groups, strict=True)):
+        assert rates == pytest.approx([1e-9 * (1 - done / len(steps))] * 3)
+        larger = loaders.collate([row for some in rows for row in some])
+        model.zero_grad()
+        cross_entropy(larger, model(larger), 0.0, class_weights).backward()
+        for name, parameter in model.named_parameters():
+            expected = parameter.grad.to_dense()
+            assert torch.allclose(found[id(parameter)], expected, rtol=1e-3, atol=1e-6), name
+
+
+class Seen(pl.Callback):
+    """The rows of all batches of each epoch."""
+
+    def __init__(self):
+        self.epochs = []
+
+    def on_train_epoch_start(self, *_):
+        self.epochs.append([])
+
+    def on_train_batch_start(self, trainer, module, batch, batch_idx):  # noqa: ARG002
+        self.epochs[-1].append(batch.rows.tolist())
+
+
 def test_which_objectives_need_trees():
     assert {name: objective.needs_trees for name, objective in OBJECTIVES.items()} == {
         "cross_entropy": False,
@@ -188,7 +286,7 @@ def test_a_step_is_the_weighted_sum(small, weights):
     module = Module(model, recipe, 60, 0, 0)
     logged = {}
     module.log = lambda name, value, **_: logged.setdefault(name, float(value.detach()))
-    module.trainer = SimpleNamespace(world_size=1, global_step=6, current_epoch=0)
+    module.trainer = SimpleNamespace(world_size=1, global_step=6, current_epoch=0, num_training_batches=8)
     some = next(iter(Loaders(corpus, model, recipe).train_dataloader()))
     progress = 6 / (4 * 8)
     made = model(some)

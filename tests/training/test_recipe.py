@@ -112,6 +112,9 @@ def test_a_key_like_no_other():
     [
         ("training.epochs", 0, "training.epochs: Input should be greater than or equal to 1; got 0"),
         ("training.optimizer", "adamm", "training.optimizer: Input should be 'adagrad', 'adam', 'adamw' or 'sgd'"),
+        ("training.accumulate", 0, "training.accumulate: Input should be greater than or equal to 1; got 0"),
+        ("training.class_weights", "equal", "training.class_weights: Input should be 'balanced'; got 'equal'"),
+        ("training.label_smoothing", 1.0, "training.label_smoothing: Input should be less than 1; got 1.0"),
         ("model.words.attention", "trees", "model.words.attention: Input should be 'none', 'simple'"),
         ("model.dropout", 1.0, "model.dropout: Input should be less than 1; got 1.0"),
         ("model.structure", 0, "structure: attention nonprojective of words needs structure vectors"),

@@ -20,6 +20,7 @@ from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 from treetext.data import BadInput, Corpus
 from treetext.models import Model
 from treetext.training.module import Curve, Loaders, Module
+from treetext.training.objectives import balanced_weights
 from treetext.training.recipe import Recipe
 
 
@@ -40,9 +41,11 @@ def fit(
 
     Returns that epoch, its dev accuracy, and the loss and accuracy of all epochs.
     """
-    texts = len(corpus.whole("train"))
+    targets, texts = corpus.targets(model.labels), len(corpus.whole("train"))
     empty = np.setdiff1d(corpus.rows["dev"], corpus.whole("dev"))
-    empty_right = int((corpus.targets(model.labels)[empty] == np.argmax(model.prior)).sum())
+    empty_right = int((targets[empty] == np.argmax(model.prior)).sum())
+    balanced = recipe.training.class_weights == "balanced"
+    class_weights = balanced_weights(targets[corpus.whole("train")], len(model.labels)) if balanced else None
     # Lightning's save_last would write a checkpoint only together with a new best one.
     always: Any = {"save_on_train_epoch_end": True, "enable_version_counter": False}
     best = ModelCheckpoint(folder, "best", monitor="dev_accuracy", mode="max", **always)
@@ -61,6 +64,7 @@ def fit(
             callbacks=[curve, stop, best, last, *bar],
             logger=_loggers(folder, run),
             num_sanity_val_steps=0,
+            accumulate_grad_batches=recipe.training.accumulate,
             use_distributed_sampler=False,
             enable_progress_bar=bool(bar),
             enable_model_summary=False,
@@ -69,7 +73,7 @@ def fit(
     except MisconfigurationException as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"accelerator {accelerator}, devices {devices}: {problem}; expected what is here") from None
-    module = Module(model, recipe, texts, empty_right, len(empty))
+    module = Module(model, recipe, texts, empty_right, len(empty), class_weights)
     handler = signal.getsignal(signal.SIGINT)
     path = folder / "last.ckpt" if resume else None
     try:

@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import lightning.pytorch as pl
@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 from treetext.data import BadInput, Corpus
 from treetext.data.batches import Batch, Batches, LengthBatches, Texts
 from treetext.models import Model, Output
-from treetext.training.objectives import OBJECTIVES
+from treetext.training.objectives import OBJECTIVES, cross_entropy
 from treetext.training.optimizers import clip, make_optimizer
 from treetext.training.recipe import Recipe, Training
 from treetext.trees import NonFiniteScores
@@ -25,12 +25,23 @@ from treetext.trees import NonFiniteScores
 class Module(pl.LightningModule):
     """Training and validation steps, and the optimiser. The same seed gives the same weights, also after a resume."""
 
-    def __init__(self, model: Model, recipe: Recipe, texts: int, empty_right: int, empty: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        recipe: Recipe,
+        texts: int,
+        empty_right: int,
+        empty: int,
+        class_weights: Tensor | None = None,
+    ) -> None:
         super().__init__()
         self.model, self.recipe, self.texts = model, recipe, texts
         self.empty_right, self.empty = empty_right, empty
         """Dev texts without words get the prior's class: the number of right predictions, and of such texts."""
         self.right = self.scored = 0
+        self.objectives = {name: objective.value for name, objective in OBJECTIVES.items()}
+        smoothing = recipe.training.label_smoothing
+        self.objectives["cross_entropy"] = partial(cross_entropy, weights=class_weights, smoothing=smoothing)
 
     def on_train_epoch_start(self) -> None:
         """Seed the dropout of this epoch, so that a resumed training gives the same result."""
@@ -42,18 +53,30 @@ class Module(pl.LightningModule):
     @property
     def steps(self) -> int:
         """The number of steps of all epochs. Lightning's own count draws batches before it knows the resumed epoch."""
-        batches = -(-self.texts // self.recipe.training.batch_size)
-        return self.recipe.training.epochs * -(-batches // self.trainer.world_size)
+        settings = self.recipe.training
+        batches = -(-self.texts // settings.batch_size)
+        return settings.epochs * -(-batches // (self.trainer.world_size * settings.accumulate))
 
-    def training_step(self, batch: Batch, _: int) -> Tensor:
-        """The weighted sum of the objectives on a batch. Logs the cross entropy, or the sum if there is none."""
+    def training_step(self, batch: Batch, index: int) -> Tensor:
+        """The weighted sum of the objectives on a batch. Logs the cross entropy, or the sum if there is none.
+
+        A step averages over `training.accumulate` batches or, at the end of an epoch, over those that are left. Its
+        gradient is that of one larger batch, except that a text in a smaller batch, which is the one with the longest
+        texts, weighs more.
+        """
         output, progress = self._output(batch), self.global_step / self.steps
         weights = self.recipe.training.objectives
-        losses = {name: OBJECTIVES[name].value(batch, output, progress) for name, weight in weights.items() if weight}
+        losses = {name: self.objectives[name](batch, output, progress) for name, weight in weights.items() if weight}
         total = sum((loss if weights[name] == 1 else weights[name] * loss for name, loss in losses.items()), start=0.0)
         shown = losses.get("cross_entropy", total)
         self.log("loss", shown, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(batch.labels))
-        return total  # type: ignore[return-value]  # a recipe has at least one objective
+        return total * self._share(index)  # type: ignore[return-value]  # a recipe has at least one objective
+
+    def _share(self, index: int) -> float:
+        """A factor for the loss of a batch: Lightning divides by `accumulate`, also where fewer batches are left."""
+        wanted = self.recipe.training.accumulate
+        left = int(self.trainer.num_training_batches) - index // wanted * wanted
+        return wanted / min(wanted, left)
 
     def validation_step(self, batch: Batch, _: int) -> None:
         """Count the right predictions."""

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -21,9 +22,29 @@ class Objective(NamedTuple):
     """Whether it reads the gold trees of a batch."""
 
 
-def cross_entropy(batch: Batch, output: Output, progress: float) -> Float[Tensor, ""]:  # noqa: ARG001
-    """The mean negative log probability of the labels."""
-    return functional.cross_entropy(output.logits, batch.labels)
+def cross_entropy(
+    batch: Batch,
+    output: Output,
+    progress: float,  # noqa: ARG001
+    weights: Float[Tensor, "classes"] | None = None,
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """The mean negative log probability of the labels.
+
+    `weights` has the weight of a text for each label. `smoothing` is the share of the target that is spread evenly
+    over all classes (Szegedy et al. 2016).
+    """
+    if weights is None:
+        return functional.cross_entropy(output.logits, batch.labels, label_smoothing=smoothing)
+    # Not torch's own weights: those make the mean weight of each batch 1, so a text's weight depends on its batch.
+    losses = functional.cross_entropy(output.logits, batch.labels, label_smoothing=smoothing, reduction="none")
+    return (losses * weights.to(losses)[batch.labels]).mean()
+
+
+def balanced_weights(labels: Int[np.ndarray, "n"], classes: int) -> Float[Tensor, "classes"]:
+    """Weights inversely proportional to the frequency of each class, so that the mean weight of the texts is 1."""
+    counts = np.bincount(labels, minlength=classes)
+    return torch.from_numpy(len(labels) / (np.count_nonzero(counts) * counts.clip(min=1)))
 
 
 def entropy_schedule(batch: Batch, output: Output, progress: float) -> Float[Tensor, ""]:  # noqa: ARG001

@@ -36,8 +36,16 @@ class Training(Settings):
     warmup: float = Field(0.0, ge=0, lt=1, description="share of all steps in which the rate rises linearly from 0")
     l2: float = Field(1e-4, ge=0, description="weight decay, except for biases, word vectors and root vectors")
     objectives: dict[str, float] = Field({"cross_entropy": 1.0}, description="objectives and their weights")
+    class_weights: Literal["balanced"] | None = Field(
+        None,
+        description="balanced: weigh the cross entropy of a text inversely to the frequency of its class",
+    )
+    label_smoothing: float = Field(
+        0.0, ge=0, lt=1, description="share of the target of the cross entropy that is spread evenly over all classes"
+    )
     clip: float | None = Field(None, gt=0, description="largest norm of the gradient")
-    batch_size: int = Field(32, ge=1)
+    batch_size: int = Field(32, ge=1, description="number of texts in a batch")
+    accumulate: int = Field(1, ge=1, description="number of batches whose gradients are averaged into one step")
     epochs: int = Field(50, ge=1, description="largest number of epochs")
     patience: int = Field(10, ge=1, description="number of epochs without a better dev accuracy before stopping")
 
