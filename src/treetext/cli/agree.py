@@ -18,6 +18,7 @@ from treetext.cli.common import (
     show_tables,
     written,
 )
+from treetext.cli.threads import ThreadsOption, use_threads
 
 
 def agree(
@@ -40,6 +41,7 @@ def agree(
     seed: Annotated[
         int, typer.Option(min=0, max=MOST_SEED, metavar="N", help="Seed of random trees and bootstrap samples.")
     ] = 0,
+    threads: ThreadsOption = None,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -51,6 +53,7 @@ def agree(
     A treebank has trees over words (Universal Dependencies, SNLI's parses) or also over sentences (GUM's discourse
     trees). The model gets the treebank's own words.
     """
+    use_threads(threads)
     from treetext.data import read_treebank
     from treetext.evaluation import agreement
     from treetext.models import load_model

@@ -23,6 +23,7 @@ from treetext.cli.common import (
     show_tables,
     written,
 )
+from treetext.cli.threads import ThreadsOption, use_threads
 
 if TYPE_CHECKING:
     from treetext.evaluation import Analysis
@@ -53,6 +54,7 @@ def analyse(
         typer.Option(min=0, max=MOST_SEED, metavar="N", help="Seed of random trees, shuffling and bootstrap samples."),
     ] = 0,
     settings: DataSetOption = None,
+    threads: ThreadsOption = None,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write all figures to this file as JSON.")
@@ -64,6 +66,7 @@ def analyse(
     trees, if known, and with other models; and the accuracy with other marginals in place of the model's own.
     Ends with a verdict: whether the trees matter for the label, are flat, or are vacuous.
     """
+    use_threads(threads)
     from treetext.evaluation import analyse as analyse_trees
     from treetext.models import load_model
     from treetext.show import analysis_tables

@@ -9,6 +9,7 @@ import typer
 
 from treetext.cli.common import aside, refuse
 from treetext.cli.inputs import File, From, Id, Inputs, ModelOrFile, Name, Row, Text, chosen, id_text
+from treetext.cli.threads import ThreadsOption, use_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,7 @@ def encode(
     text: Text = None,
     id_column: Id = None,
     kind: From = None,
+    threads: ThreadsOption = None,
 ) -> None:
     """Write a vector for each text: the one that the model classifies.
 
@@ -35,6 +37,7 @@ def encode(
 
     A text without words gets zeros.
     """
+    use_threads(threads)
     from treetext.models import load_model
 
     writer = {".parquet": _parquet, ".npy": _npy}.get(out.suffix.lower())

@@ -20,6 +20,7 @@ from treetext.cli.common import (
     show_tables,
 )
 from treetext.cli.common import table as new_table
+from treetext.cli.threads import ThreadsOption, use_threads
 
 
 def evaluate(
@@ -29,6 +30,7 @@ def evaluate(
         Split | None, typer.Option(help="Part of the data (default: test, or all of a file given by --data).")
     ] = None,
     settings: DataSetOption = None,
+    threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Score a model on labelled texts.
@@ -36,6 +38,7 @@ def evaluate(
     The texts are the test data of its recipe (default), or others by --data. Prints accuracy, macro-F1, log loss and
     calibration error, the scores of each class, and which classes are taken for which.
     """
+    use_threads(threads)
     from treetext.evaluation import baseline
     from treetext.evaluation import evaluate as score
     from treetext.models import load_model

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from treetext.cli.common import DataSetOption, ModelArgument, Split, load_data, note, open_data, progress, written
+from treetext.cli.threads import ThreadsOption, use_threads
 
 
 def report(
@@ -31,12 +32,14 @@ def report(
         typer.Option(metavar="MODEL", help="Another model for the statistics, called model 2 and so on; repeatable."),
     ] = None,
     settings: DataSetOption = None,
+    threads: ThreadsOption = None,
 ) -> None:
     """Write a page with scores and trees.
 
     The page is one HTML file that needs no network. It has scores, learning curves, statistics of the trees, and
     documents with their trees.
     """
+    use_threads(threads)
     from treetext.evaluation import analyse
     from treetext.models import load_model
     from treetext.show import analysis_tables

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from treetext.cli.common import ModelArgument, note, refuse
+from treetext.cli.threads import ThreadsOption, use_threads
 
 
 def serve(
@@ -20,12 +21,14 @@ def serve(
     texts: Annotated[int, typer.Option(min=1, metavar="N", help="Most texts in a request.")] = 64,
     words: Annotated[int, typer.Option(min=1, metavar="N", help="Most words in a text.")] = 5000,
     size: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Largest body of a request.")] = 1 << 20,
+    threads: ThreadsOption = None,
 ) -> None:
     """Serve a model over HTTP, with a web page that shows trees.
 
     POST /v1/predict, /v1/parse and /v1/encode take {"texts": ["…"]} or, for a model of pairs, {"pairs": [["…", "…"]]};
     see /openapi.json. SIGTERM and Ctrl-C stop the server once all accepted requests are answered.
     """
+    use_threads(threads)
     from treetext.data import needs
 
     with needs("serve"):

@@ -13,6 +13,7 @@ import typer
 from treetext.cli.common import JsonOption, note, refuse, show, written
 from treetext.cli.common import table as new_table
 from treetext.cli.inputs import File, From, Id, Inputs, ModelOrFile, Name, Row, Text, chosen, id_text
+from treetext.cli.threads import ThreadsOption, use_threads
 
 if TYPE_CHECKING:
     from treetext.models import Model, Parsed, Prediction
@@ -48,6 +49,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this .jsonl or .csv file (default: standard output).")
     ] = None,
+    threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Label texts.
@@ -57,6 +59,7 @@ def predict(
 
     A text without words gets the most frequent label of the training data.
     """
+    use_threads(threads)
     from treetext.models import load_model
 
     ending = out.suffix.lower() if out else None
@@ -96,6 +99,7 @@ def parse(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file (default: standard output).")
     ] = None,
+    threads: ThreadsOption = None,
 ) -> None:
     """Show the trees that a model induces.
 
@@ -103,6 +107,7 @@ def parse(
     is the name of a document; a document without words has no sentences. In dot, the language of GraphViz, each
     document is a graph.
     """
+    use_threads(threads)
     from treetext.models import load_model
     from treetext.show import to_dot
 

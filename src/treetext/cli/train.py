@@ -19,6 +19,7 @@ from treetext.cli.common import (
     stop,
 )
 from treetext.cli.common import table as new_table
+from treetext.cli.threads import ThreadsOption, use_threads
 
 if TYPE_CHECKING:
     from treetext.models import Model
@@ -62,6 +63,7 @@ def train(
     replace: Annotated[bool, typer.Option("--replace", help="Start again, and replace the model in DIR.")] = False,
     devices: Annotated[int, typer.Option(min=1, metavar="N", help="Number of devices to train on.")] = 1,
     accelerator: Annotated[Accelerator, typer.Option(help="Hardware to train on.")] = Accelerator.CPU,
+    threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a model with a recipe.
@@ -70,6 +72,7 @@ def train(
 
     Your own file of texts and labels: treetext train --data reviews.csv
     """
+    use_threads(threads, devices)
     from treetext.training import Interrupted
     from treetext.training import train as train_model
 
