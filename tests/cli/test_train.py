@@ -266,7 +266,9 @@ def test_interrupted_and_resumed_is_the_same_as_never_stopped(tmp_path):
     assert "--resume" in rest.splitlines()[-1]
     assert not (tmp_path / "a" / "config.json").exists()
     assert "holds an unfinished training; expected --resume" in refusal(*training, "--out", tmp_path / "a")
-    assert "another recipe (see seed)" in refusal(*training, "--out", tmp_path / "a", "--resume", "--seed", 9)
+    assert "was started with seed = 1, got 9; expected" in refusal(
+        *training, "--out", tmp_path / "a", "--resume", "--seed", 9
+    )
     resumed = run(*training, "--out", tmp_path / "a", "--resume")
     assert (resumed.returncode, whole.wait(timeout=120)) == (0, 0), resumed.stderr
     assert b"epoch   1" not in resumed.stderr

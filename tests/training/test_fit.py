@@ -124,8 +124,18 @@ def test_interrupted_and_resumed_gives_the_same_model(directory, tmp_path, monke
     assert not (out / "config.json").exists()
     with pytest.raises(BadInput, match="holds an unfinished training; expected --resume"):
         train(small(), out)
-    with pytest.raises(BadInput, match=r"was started with another recipe \(see training\)"):
-        train(small(training__epochs=9), out, resume=True)
+    for change, said in (
+        ({"training__epochs": 9, "training__patience": 1}, "training.epochs = 4, got 9"),
+        ({"training__objectives__entropy": 0.5}, "training.objectives.entropy = unset, got 0.5"),
+        ({"training__clip": None}, "training.clip = 5.0, got unset"),
+        ({"model__words__attention": "none"}, 'model.words.attention = "nonprojective", got "none"'),
+        ({"seed": 2, "training__epochs": 9}, "seed = 1, got 2"),
+        ({"data__lowercase": False}, "data.lowercase = true, got false"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            train(small(**change), out, resume=True)
+        expected = f"{out / 'training'}: was started with {said}; expected the same values to resume, or --replace"
+        assert str(caught.value) == expected
     monkeypatch.setattr(sys, "stderr", Tripwire("no such line"))
     checkpoint = torch.load(out / "training" / "last.ckpt", weights_only=True)
     checkpoint["callbacks"]["Curve"]["epochs"][0]["seconds"] = 5000.0
@@ -144,6 +154,23 @@ def test_interrupted_and_resumed_gives_the_same_model(directory, tmp_path, monke
     assert model.about["scores"] == whole.about["scores"]
     assert not list((out / "training").glob("*.ckpt"))
     assert (out / "training" / "log-2" / "metrics.csv").exists()
+
+
+def test_data_that_changed_since(tmp_path, monkeypatch):
+    data, out = reviews(tmp_path), tmp_path / "model"
+    monkeypatch.setattr(sys, "stderr", Tripwire("epoch   2:"))
+    with pytest.raises(Interrupted):
+        train(tiny(data), out)
+    table = Path(data["train"])
+    before = table.read_bytes()
+    table.write_bytes(before + b"a new film .,good\r\n")
+    monkeypatch.setattr(sys, "stderr", Tripwire("no such line"))
+    with pytest.raises(BadInput) as caught:
+        train(tiny(data), out, resume=True)
+    changed = f"{table} has changed since the training was started"
+    assert str(caught.value) == f"{out / 'training'}: {changed}; expected the same data to resume, or --replace"
+    table.write_bytes(before)
+    assert train(tiny(data), out, resume=True).about["curve"][-1]["epoch"] == 4
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 """The whole of training: from a recipe to a model on disk."""
 
+import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from pickle import UnpicklingError
 from shlex import quote
@@ -18,6 +19,9 @@ from treetext.models.transfer import take_over
 from treetext.training.machine import machine
 from treetext.training.recipe import Recipe, load_recipe
 from treetext.training.start import start_recipe
+
+FINGERPRINT = "fingerprint.txt"
+"""The file with the fingerprint of the data, beside the recipe of a training."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -81,12 +85,14 @@ def train(
     if resume:
         _check_same(recipe, out)
     corpus = open_corpus(recipe.data, progress)
+    if resume:
+        _check_same_data(corpus, out / "training")
     model = new_model(recipe, corpus, progress, say)
     taken = take_over(model, source) if source else None
     if taken:
         say(f"taken over from {start_from}: {taken}")
     if not resume:
-        _start(recipe, out / "training")
+        _start(recipe, corpus, out / "training")
     try:
         fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress)
         model.finish(corpus, progress, say)
@@ -155,11 +161,12 @@ def _fit(
     return Fitted(0, evaluate(model, corpus, "dev", progress).accuracy, []), start
 
 
-def _start(recipe: Recipe, folder: Path) -> None:
+def _start(recipe: Recipe, corpus: Corpus, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.ckpt"):
         old.unlink()
     (folder / "recipe.json").write_text(recipe.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    (folder / FINGERPRINT).write_text(corpus.fingerprint + "\n", encoding="utf-8")
 
 
 def _how_to_resume(folder: Path) -> str:
@@ -177,10 +184,29 @@ def _check_same(recipe: Recipe, out: Path) -> None:
         torch.load(folder / "last.ckpt", "cpu", weights_only=True, mmap=True)
     except (EOFError, RuntimeError, UnpicklingError):
         raise BadInput(f"{folder / 'last.ckpt'}: damaged; expected a whole checkpoint, or --replace") from None
-    mine, theirs = recipe.model_dump(mode="json"), load_recipe(folder / "recipe.json").model_dump(mode="json")
-    if mine != theirs:
-        different = next(key for key in mine if mine[key] != theirs[key])
-        raise BadInput(f"{folder}: was started with another recipe (see {different}); expected the same one to resume")
+    before, now = (dict(_flat(each.model_dump(mode="json"))) for each in (load_recipe(folder / "recipe.json"), recipe))
+    for key in before | now:
+        if before.get(key) != now.get(key):
+            was, got = ("unset" if each is None else json.dumps(each) for each in (before.get(key), now.get(key)))
+            expected = "expected the same values to resume, or --replace"
+            raise BadInput(f"{folder}: was started with {key} = {was}, got {got}; {expected}")
+
+
+def _check_same_data(corpus: Corpus, folder: Path) -> None:
+    """Raise `BadInput` if the data have changed since the training was started. Earlier versions did not keep that."""
+    path = folder / FINGERPRINT
+    if path.exists() and path.read_text(encoding="utf-8").strip() != corpus.fingerprint:
+        expected = "expected the same data to resume, or --replace"
+        raise BadInput(f"{folder}: {corpus.name} has changed since the training was started; {expected}")
+
+
+def _flat(values: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:
+    """All values of nested sections by their dotted keys."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{section}{key}.")
+        else:
+            yield f"{section}{key}", value
 
 
 def _summary(corpus: Corpus, model: Model) -> str:
