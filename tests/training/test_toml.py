@@ -1,11 +1,13 @@
 """Recipes as TOML: what is printed is what is read."""
 
+import re
 import tomllib
 
 import pytest
 
-from treetext.data import BadInput
+from treetext.data import PAIRS, BadInput, Settings, corpus_formats
 from treetext.models import find_model, models
+from treetext.models.wide import WideSettings
 from treetext.training import load_recipe, load_template, recipe_names, to_toml, to_values
 
 
@@ -61,6 +63,64 @@ def test_every_kind_of_model(kind, tmp_path):
     path = tmp_path / "recipe.toml"
     path.write_text(to_toml(recipe), encoding="utf-8")
     assert load_recipe(path) == recipe
+
+
+EVERY = [
+    *((name, "majority-pairs" if name.startswith("snli") else "majority") for name in corpus_formats()),
+    *(("csv", kind) for kind in models()),
+]
+
+
+@pytest.mark.parametrize(("format", "kind"), EVERY)
+def test_every_setting_is_described(format, kind, tmp_path):  # noqa: A002
+    second = {"second": "b"} if format == "csv" and find_model({"kind": kind}).task is PAIRS else {}
+    recipe = load_template({"data": {"format": format, **second}, "model": {"kind": kind}})
+    printed = to_toml(recipe)
+    for line in printed.split("[training.objectives]")[0].splitlines():
+        assert not line or re.fullmatch(r"(# )?(\[[a-z._]+\]|[a-z0-9_]+ = \S.*?)  # \S.*", line), line
+    plain = [re.sub(r"  # .*", "", line) for line in printed.splitlines()]
+    for section, settings in sections(recipe):
+        start = plain.index(f"[{section}]") if section else -1
+        own = {line.partition(" = ")[0].removeprefix("# ") for line in plain[start + 1 : next_section(plain, start)]}
+        assert own - {""} == {name for name in type(settings).model_fields if not is_section(settings, name)}, section
+    path = tmp_path / "recipe.toml"
+    path.write_text(printed, encoding="utf-8")
+    assert load_template(path) == recipe
+
+
+def sections(settings, prefix=""):
+    """All set sections of a recipe, by their names."""
+    yield prefix, settings
+    for name in type(settings).model_fields:
+        if isinstance(inner := getattr(settings, name), Settings):
+            yield from sections(inner, f"{prefix}.{name}" if prefix else name)
+
+
+def is_section(settings, name):
+    return isinstance(getattr(settings, name), Settings | dict) or name == "wide"
+
+
+def next_section(lines, start):
+    rest = (i for i in range(start + 1, len(lines)) if re.match(r"(# )?\[", lines[i]))
+    return next(rest, len(lines))
+
+
+def test_comments():
+    lines = to_toml(load_template("documents/both", {"training.clip": None})).splitlines()
+    assert "# clip = …  # largest norm of the gradient" in lines
+    assert "batch_size = 16  # number of texts in a batch" in lines
+    assert 'schedule = "constant"  # linear: the rate falls linearly to 0 (constant or linear)' in lines
+    assert "# path = …  # a file, a directory, an archive, or a name on the hub" in lines
+    assert 'kind = "structured-documents"  # the system; its name in the registry' in lines
+    assert "# [model.wide]  # a linear model of n-grams beside the trees" in lines
+    assert "# characters = true  # n-grams of characters too (documents only)" in lines
+
+
+def test_an_unset_section_can_be_uncommented(tmp_path):
+    path, printed = tmp_path / "recipe.toml", to_toml(load_template("documents/both", {"data.path": "x"}))
+    before, wide, after = re.split(r"(# \[model\.wide\](?:.+\n)+)", printed)
+    path.write_text(before + re.sub("(?m)^# ", "", wide) + after, encoding="utf-8")
+    assert load_recipe(path).model.wide == WideSettings()
 
 
 STRANGE = 'a "quoted" \\ back\nslash\ttab \x7f \x01 ünï \u2028 \U0001f333 # no comment'

@@ -34,7 +34,7 @@ def recipes(
 ) -> None:
     """List the recipes, or print one of them.
 
-    A recipe is printed as TOML, with all its settings.
+    A recipe is printed as TOML, with all its settings and what they mean. Unset ones are commented out.
     """
     from treetext.training import load_template, parse_overrides, recipe_names, to_toml, to_values
 

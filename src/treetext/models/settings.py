@@ -12,7 +12,7 @@ Size = Annotated[int, Field(ge=1, le=100_000)]
 class ModelSettings(Settings):
     """The base class of model settings. In a subclass, the default of `kind` is the model's name in the registry."""
 
-    kind: str
+    kind: str = Field(description="the system; its name in the registry")
 
     @property
     def has_trees(self) -> bool:
@@ -23,14 +23,18 @@ class ModelSettings(Settings):
 class LevelSettings(Settings):
     """The settings of a `Level`, which maps words to a sentence vector, or sentences to a document vector."""
 
-    attention: Literal["none", "simple", "projective", "nonprojective"] = "nonprojective"
-    encoder: Literal["bilstm", "feedforward", "affine"] = "bilstm"
+    attention: Literal["none", "simple", "projective", "nonprojective"] = Field(
+        "nonprojective", description="over trees, without crossing arcs or with them, or over pairs of words"
+    )
+    encoder: Literal["bilstm", "feedforward", "affine"] = Field(
+        "bilstm", description="network that encodes the sequence"
+    )
     pooling: Literal["max", "mean", "sum", "root"] = Field("max", description="root: sum weighted by root marginals")
     children: bool = Field(True, description="gather from children and parents, not from parents only")
     activation: Literal["tanh", "leaky_relu", "product"] = Field(
         "tanh", description="activation of the gathered vector; product: add its product with the word's own vector"
     )
-    single_root: bool = True
+    single_root: bool = Field(True, description="trees have exactly one root, not one or more")
     temperature: float = Field(1.0, gt=0, description="divides the scores of arcs and roots")
     gated: bool = Field(False, description="add the gathered vector to the word's own through a gate, initially 0")
 

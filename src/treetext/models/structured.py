@@ -26,7 +26,7 @@ class StructuredSettings(WordSettings):
     structure: Annotated[int, Field(ge=0, le=100_000)] = Field(
         25, description="size of structure vectors, per direction"
     )
-    words: LevelSettings = LevelSettings()
+    words: LevelSettings = Field(LevelSettings(), description="from words to sentences")
     hidden: Size = Field(150, description="size of hidden layers")
     wide: WideSettings | None = Field(None, description="a linear model of n-grams beside the trees")
 

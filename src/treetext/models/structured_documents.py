@@ -20,7 +20,7 @@ class StructuredDocumentsSettings(StructuredSettings):
     """The settings of `StructuredDocuments`."""
 
     kind: Literal["structured-documents"] = "structured-documents"
-    sentences: LevelSettings = LevelSettings()
+    sentences: LevelSettings = Field(LevelSettings(), description="from sentences to documents")
     layers: int = Field(2, ge=0, le=10, description="hidden layers of the classifier; 0 for one linear map")
     hidden: Size = Field(150, description="size of the hidden layers of the classifier")
 

@@ -27,7 +27,7 @@ class StructuredPairsSettings(StructuredSettings):
         50, description="size of structure vectors, per direction"
     )
     hidden: Size = Field(200, description="size of the hidden layers of all perceptrons")
-    dropout: float = Field(0.2, ge=0, lt=1)
+    dropout: float = Field(0.2, ge=0, lt=1, description="share of the numbers in vectors that training sets to 0")
     enhanced: bool = Field(False, description="also compare aligned words by their difference and product")
     aggregation: Literal["sum", "mean"] = Field("sum", description="how to aggregate the compared words of a sentence")
 

@@ -48,8 +48,8 @@ class WordSettings(ModelSettings):
     """The settings of a word table."""
 
     embedding: Size = Field(200, description="size of word vectors")
-    dropout: float = Field(0.3, ge=0, lt=1)
-    vocabulary: VocabularySettings = VocabularySettings()
+    dropout: float = Field(0.3, ge=0, lt=1, description="share of the numbers in vectors that training sets to 0")
+    vocabulary: VocabularySettings = Field(VocabularySettings(), description="the words and their initial vectors")
 
 
 class VocabularyModel(Model):

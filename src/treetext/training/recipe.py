@@ -30,8 +30,8 @@ WHOLE = {
 class Training(Settings):
     """The settings of training."""
 
-    optimizer: Literal["adagrad", "adam", "adamw", "sgd"] = "adagrad"
-    learning_rate: float = Field(0.05, gt=0, lt=1e38)  # a float32
+    optimizer: Literal["adagrad", "adam", "adamw", "sgd"] = Field("adagrad", description="optimiser")
+    learning_rate: float = Field(0.05, gt=0, lt=1e38, description="highest learning rate of the schedule")  # a float32
     schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls linearly to 0")
     warmup: float = Field(0.0, ge=0, lt=1, description="share of all steps in which the rate rises linearly from 0")
     l2: float = Field(1e-4, ge=0, description="weight decay, except for biases, word vectors and root vectors")
@@ -66,12 +66,12 @@ class Training(Settings):
 class Recipe(Settings):
     """A recipe: the settings of data, model and training."""
 
-    name: str = "unnamed"
-    about: str = ""
+    name: str = Field("unnamed", description="name of the recipe")
+    about: str = Field("", description="what it is for")
     seed: int = Field(1, ge=0, lt=2**32, description="seed of weights, dropout and the order of batches")
-    data: SerializeAsAny[Reader]
-    model: SerializeAsAny[ModelSettings]
-    training: Training = Training()
+    data: SerializeAsAny[Reader] = Field(description="texts and labels")
+    model: SerializeAsAny[ModelSettings] = Field(description="the system, and its sizes")
+    training: Training = Field(Training(), description="how the model is trained, if it is trained by gradients")
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:

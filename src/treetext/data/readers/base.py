@@ -32,7 +32,7 @@ class Reader(Settings):
     generated: ClassVar[bool] = False
     """Whether the texts are generated instead of read."""
 
-    format: str
+    format: str = Field(description="the format of the data; see `treetext data`")
     path: Name | None = Field(None, description="a file, a directory, an archive, or a name on the hub")
     train: Name | None = Field(None, description="the file to train on, instead of path; on the hub, a split of path")
     dev: Name | None = Field(None, description="the same for development")
@@ -40,7 +40,7 @@ class Reader(Settings):
     classes: dict[str, str] | None = Field(None, description="new names of all labels; labels may share a name")
 
     language: str = Field("en", description="code of the language, for rules that split raw text")
-    lowercase: bool = True
+    lowercase: bool = Field(True, description="read all words in lower case")
     tokenized: bool = Field(False, description="raw text is tokenised, with one sentence per line")
 
     max_words: int | None = Field(None, ge=1, description="most words of a text, or of each sentence of a pair")
