@@ -110,6 +110,18 @@ def test_own_file_to_a_directory_named_by_the_recipe(reviews, tmp_path, monkeypa
     assert [recipe["model"][level]["attention"] for level in ("words", "sentences")] == ["nonprojective", "none"]
 
 
+def test_the_model_says_which_command_trained_it(reviews, tmp_path):
+    data = reviews.rename(tmp_path / "my reviews.tsv")
+    arguments = ["train", "documents/majority", "--data", data, "--out", tmp_path / "model", "--seed", "3"]
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    typed = f"treetext train documents/majority --data '{data}' --out {tmp_path / 'model'} --seed 3"
+    assert load_model(tmp_path / "model").about["command"] == typed
+    assert f"| Command | {typed} |" in (tmp_path / "model" / "README.md").read_text()
+    again = invoke(*arguments, "--replace")
+    assert load_model(tmp_path / "model").about["command"] == f"{typed} --replace", again
+
+
 @pytest.mark.slow
 def test_bars_do_not_get_into_the_output(tmp_path):
     """With standard error on a terminal and standard output in a file."""

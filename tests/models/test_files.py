@@ -71,6 +71,19 @@ def test_no_pickle(saved):
     assert not any(b"\x80\x04\x95" in content or content[:2] == b"PK" for content in contents(saved).values())
 
 
+@pytest.mark.parametrize(("umask", "expected"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+def test_permissions_follow_the_umask(tmp_path, umask, expected):
+    model = documents()
+    model.splits = {"train": np.array([[1, 2]], np.uint64)}
+    before = os.umask(umask)
+    try:
+        save_model(model, tmp_path / "model")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "model").iterdir()}
+    assert modes == dict.fromkeys(NAMES | {"splits.safetensors"}, expected)
+
+
 def test_labels_and_words_in_any_script(tmp_path):
     model = documents()
     model.labels = ["dobrý", "špatný|", "ok\n`"]

@@ -77,6 +77,7 @@ def test_says_where_the_model_comes_from(trained, small):
     assert all(np.isfinite(epoch["loss"]) for epoch in about["curve"])
     assert about["fingerprint"] == open_corpus(recipe.data).fingerprint
     assert about["machine"]["threads"] == torch.get_num_threads()
+    assert "command" not in about, "which was none"
 
 
 def test_the_best_epoch_is_kept(trained, small):

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
@@ -40,6 +42,7 @@ DataSetOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 MOST_SEED = 2**32 - 1
+_arguments: ContextVar[list[str]] = ContextVar("arguments")
 UsageError: Any = typer.BadParameter.__mro__[1]  # typer's own or, in older versions, click's
 
 
@@ -53,6 +56,11 @@ class Split(StrEnum):
 
 class Commands(TyperGroup):
     """All commands. Errors of the user are one line; Ctrl-C and a pipe that closes early print no traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Keep the arguments for `typed`."""
+        _arguments.set(list(args))
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -77,6 +85,11 @@ class Commands(TyperGroup):
             refuse(error)
         except KeyboardInterrupt:
             stop("stopped")
+
+
+def typed() -> str:
+    """The command as it was typed, quoted for a shell."""
+    return shlex.join(["treetext", *_arguments.get()])
 
 
 def refuse(problem: object) -> NoReturn:

@@ -17,6 +17,7 @@ from treetext.cli.common import (
     show,
     show_json,
     stop,
+    typed,
 )
 from treetext.cli.common import table as new_table
 from treetext.cli.threads import ThreadsOption, use_threads
@@ -90,6 +91,7 @@ def train(
                 accelerator=accelerator.value,
                 progress=bars.more,
                 say=bars.say,
+                command=typed(),
             )
         except Interrupted as stopped:
             stop(stopped)

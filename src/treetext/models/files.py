@@ -83,6 +83,7 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
         (aside / CARD).write_text(card(model), encoding="utf-8")
         (aside / CONFIG).write_text(config.model_dump_json(indent=2, exclude_defaults=True) + "\n", encoding="utf-8")
         for name in (*files, CARD, CONFIG):
+            shutil.copymode(aside / CONFIG, aside / name)  # safetensors lets only the owner read, whatever the umask
             os.replace(aside / name, directory / name)
         if model.splits is None:  # those of a model that was here before
             (directory / SPLITS).unlink(missing_ok=True)

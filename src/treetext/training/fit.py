@@ -53,13 +53,14 @@ def train(
     accelerator: str = "cpu",
     progress: Progress | None = None,
     say: Any = None,
+    command: str | None = None,
 ) -> Model:
     """Train a model, choose the best epoch by dev accuracy, score it once on the test data, save it and return it.
 
     `recipe` is the name of a recipe of the package, a file, or a `Recipe`; `set` replaces values in it. Columns that it
     does not name are recognised, and the recipe that is saved with the model names them. Checkpoints
     and logs are in ``out/training``. With `resume`, training continues from there. `say` is a callback that gets
-    remarks (default: print them to standard error).
+    remarks (default: print them to standard error). `command` is the shell command for this, for the model card.
 
     Data in memory replace those of the recipe: lists of `texts` and `labels`, or `data`, a DataFrame or another table
     whose columns are recognised as those of a file. `dev` and `test` are tuples (texts, labels) or tables; without
@@ -114,6 +115,7 @@ def train(
         "machine": machine(),
         "scores": {**{split: each.accuracy for split, each in measured.items()}, "dev": fitted.dev},
         "measures": {split: each.summary() for split, each in measured.items()},
+        **({"command": command} if command else {}),
     }
     model.splits = corpus.hashes
     save_model(model.eval(), out, replace=True)
