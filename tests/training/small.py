@@ -3,6 +3,8 @@
 import csv
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -77,3 +79,25 @@ class Tripwire:
 
     def isatty(self):
         return False
+
+
+CHILD = """
+import json, sys
+from treetext.training import load_recipe, train
+try:
+    train(load_recipe(sys.argv[1]), sys.argv[2], devices=int(sys.argv[3]))
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+"""
+
+
+def child(recipe, out, devices=1, before=""):
+    """A training in a process of its own, which may run something else first."""
+    path = out.with_name(f"{out.name}.json")
+    path.write_text(recipe.model_dump_json())
+    script = out.with_name("child.py")
+    script.write_text(
+        "if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in (before + CHILD).splitlines())
+    )
+    arguments = [sys.executable, str(script), str(path), str(out), str(devices)]
+    return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
