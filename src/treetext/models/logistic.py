@@ -139,6 +139,7 @@ def _in_span(x: "csr_array", dev_x: "csr_array") -> tuple[Tensor, Tensor, Tensor
     The regression has the same solution there: weights orthogonal to all texts are 0.
     """
     products = _products(x, x)
+    # Copies of a text make the products singular.
     factor = torch.linalg.cholesky(products + 1e-6 * products.diagonal().mean() * torch.eye(len(products)).double())
     dev = torch.linalg.solve_triangular(factor, _products(x, dev_x), upper=False).mT
     return factor.float(), dev.float().contiguous(), factor
@@ -148,9 +149,9 @@ def _products(x: "csr_array", other: "csr_array") -> Float[Tensor, "texts others
     """The products of all pairs of rows: dense for frequent features, sparse for rare ones, as is fastest."""
     counts = np.bincount(x.indices, minlength=x.shape[1])
     frequent, rare = np.flatnonzero(counts > DENSE * x.shape[0]), np.flatnonzero(counts <= DENSE * x.shape[0])
+    x, other = x.astype(np.float64), other.astype(np.float64)
     dense, others = (torch.from_numpy(part[:, frequent].toarray()) for part in (x, other))
-    sparse = (x[:, rare] @ other[:, rare].T).toarray()
-    return (dense @ others.mT).double() + torch.from_numpy(sparse).double()
+    return dense @ others.mT + torch.from_numpy((x[:, rare] @ other[:, rare].T).toarray())
 
 
 def _matrix(features: Any) -> Matrix:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -20,12 +19,6 @@ from treetext.models.settings import ModelSettings, Size
 from treetext.nn import Buckets, Dropout
 
 VOCABULARY = "vocabulary.txt"
-MOST_PIECES = 1.6
-"""Texts with fewer pieces for each word than this are in English, by the word pieces of wordllama."""
-PIECE_SIZE = 256
-"""The size of the vectors of wordllama."""
-MANY_WORDS = 1_000_000
-"""From so many training words on, word2vec learns useful vectors from them."""
 
 
 class VocabularySettings(Settings):
@@ -35,8 +28,8 @@ class VocabularySettings(Settings):
     vectors: str = Field(
         "word2vec",
         min_length=1,
-        description="word2vec (trained on train and dev), wordllama (pretrained on English), random, a file of vectors,"
-        " or auto: wordllama for English if it is installed, else word2vec for a million words or more, else random",
+        description="word2vec (trained on train and dev), wordllama (pretrained on English), random, or a file of"
+        " vectors",
     )
     deviation: float | None = Field(None, gt=0, description="standard deviation of the initial vectors, if set")
     skip_gram: bool = Field(False, description="word2vec with skip-gram instead of CBOW")
@@ -202,11 +195,6 @@ def first_vectors(
     progress: Progress | None = None,
 ) -> tuple[Float32[np.ndarray, "words size"] | None, str | None]:
     """The initial vectors (None: the model draws them), and a remark on how many words a file of vectors has."""
-    if settings.vectors == "auto":
-        kind = _suitable(corpus, vocabulary, size)
-        chosen = settings.model_copy(update={"vectors": kind})
-        vectors, note = first_vectors(corpus, chosen, vocabulary, size, seed, progress)
-        return vectors, note or f"word vectors: {kind}"
     if settings.vectors == "random":
         if settings.deviation is None:
             return None, None
@@ -228,23 +216,12 @@ def first_vectors(
     if settings.vectors == "wordllama":
         vectors, pieces = piece_vectors(vocabulary.words, size)
         known = pieces > 0
-        vectors = _scaled(vectors, vectors[known], settings.deviation or 0.1)
+        vectors = _scaled(vectors, vectors[known], settings.deviation or 0.5)
         return vectors, f"wordllama has vectors for {known.sum():,} of {len(vocabulary) - 1:,} words"
     vectors, known = read_vectors(Path(settings.vectors).expanduser(), vocabulary.words, size)
     vectors = _scaled(vectors, vectors[known], settings.deviation)
     vectors[~known] = np.random.default_rng(seed).normal(0, 0.1, (np.count_nonzero(~known), size))
     return vectors, f"{settings.vectors} has vectors for {known.sum():,} of {len(vocabulary):,} words"
-
-
-def _suitable(corpus: Corpus, vocabulary: Vocabulary, size: int) -> str:
-    """The kind of vectors for a corpus, of those that are installed."""
-    counts = dict(zip(corpus.encoded.lexicon, corpus.encoded.counts(corpus.rows["train"]).tolist(), strict=True))
-    if size <= PIECE_SIZE and find_spec("wordllama") and find_spec("tokenizers"):
-        weights = np.array([counts.get(word, 0) for word in vocabulary.words])
-        pieces = piece_vectors(vocabulary.words, 1)[1]
-        if (weights * pieces).sum() < MOST_PIECES * weights.sum():
-            return "wordllama"
-    return "word2vec" if sum(counts.values()) >= MANY_WORDS and find_spec("gensim") else "random"
 
 
 def _scaled(

@@ -18,6 +18,7 @@ from treetext.models import Model, check_free, find_model, load_model, save_mode
 from treetext.models.transfer import take_over
 from treetext.training.machine import machine
 from treetext.training.recipe import Recipe, load_recipe
+from treetext.training.sizes import sized
 from treetext.training.start import start_recipe
 
 FINGERPRINT = "fingerprint.txt"
@@ -88,12 +89,16 @@ def train(
     corpus = open_corpus(recipe.data, progress)
     if resume:
         _check_same_data(corpus, out / "training")
+    started = recipe
+    if recipe.auto:
+        recipe, line = sized(recipe, corpus)
+        say(line)
     model = new_model(recipe, corpus, progress, say)
     taken = take_over(model, source) if source else None
     if taken:
         say(f"taken over from {start_from}: {taken}")
     if not resume:
-        _start(recipe, corpus, out / "training")
+        _start(started, corpus, out / "training")
     try:
         fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress)
         model.finish(corpus, progress, say)
@@ -113,7 +118,7 @@ def train(
         "seconds": round(sum(epoch["seconds"] for epoch in fitted.curve) + time.perf_counter() - start, 1),
         "curve": fitted.curve,
         "machine": machine(),
-        "scores": {**{split: each.accuracy for split, each in measured.items()}, "dev": fitted.dev},
+        "scores": {split: each.accuracy for split, each in measured.items()},
         "measures": {split: each.summary() for split, each in measured.items()},
         **({"command": command} if command else {}),
     }

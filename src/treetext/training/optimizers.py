@@ -17,20 +17,27 @@ def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
     torch.sparse.check_sparse_tensor_invariants.disable()  # type: ignore[no-untyped-call]
     sparse = {id(p) for part in model.modules() if getattr(part, "sparse", False) for p in part.parameters(False)}
     tables = [p for p in model.parameters() if id(p) in sparse]
+    if settings.vectors_rate == 0:
+        for table in tables:
+            table.requires_grad_(False)
+        tables = []
     others = [p for p in model.parameters() if id(p) not in sparse]
     weights, rest = [p for p in others if p.dim() > 1], [p for p in others if p.dim() <= 1]
     groups = [{"params": weights, "weight_decay": settings.l2}, {"params": rest, "weight_decay": 0.0}]
     rate = settings.learning_rate
+    tables_rate = rate * settings.vectors_rate
     match settings.optimizer:
         case "adagrad":  # with the initial value of TensorFlow, 0.1
             both = partial(torch.optim.Adagrad, lr=rate, initial_accumulator_value=0.1)
-            return Together(both(groups, fused=True), *([both(tables)] if tables else []))  # not fused: sparse
+            return Together(
+                both(groups, fused=True), *([both(tables, lr=tables_rate)] if tables else [])
+            )  # not fused: sparse
         case "sgd":
-            return torch.optim.SGD([*groups, {"params": tables, "weight_decay": 0.0}], lr=rate)
+            return torch.optim.SGD([*groups, {"params": tables, "lr": tables_rate}], lr=rate)
         case "adam":
-            return Together(torch.optim.Adam(groups, lr=rate), *_sparse_adam(tables, rate))
+            return Together(torch.optim.Adam(groups, lr=rate), *_sparse_adam(tables, tables_rate))
         case "adamw":
-            return Together(torch.optim.AdamW(groups, lr=rate), *_sparse_adam(tables, rate))
+            return Together(torch.optim.AdamW(groups, lr=rate), *_sparse_adam(tables, tables_rate))
 
 
 def _sparse_adam(tables: list[nn.Parameter], rate: float) -> list[Optimizer]:

@@ -34,6 +34,9 @@ class Training(Settings):
     learning_rate: float = Field(0.05, gt=0, lt=1e38, description="highest learning rate of the schedule")  # a float32
     schedule: Literal["constant", "linear"] = Field("constant", description="linear: the rate falls linearly to 0")
     warmup: float = Field(0.0, ge=0, lt=1, description="share of all steps in which the rate rises linearly from 0")
+    vectors_rate: float = Field(
+        1.0, ge=0, description="learning rate of word vectors, as a share of learning_rate; 0: they do not change"
+    )
     l2: float = Field(1e-4, ge=0, description="weight decay, except for biases, word vectors and root vectors")
     objectives: dict[str, float] = Field({"cross_entropy": 1.0}, description="objectives and their weights")
     class_weights: Literal["balanced"] | None = Field(
@@ -69,6 +72,7 @@ class Recipe(Settings):
     name: str = Field("unnamed", description="name of the recipe")
     about: str = Field("", description="what it is for")
     seed: int = Field(1, ge=0, lt=2**32, description="seed of weights, dropout and the order of batches")
+    auto: list[str] = Field([], description="keys whose values the size and shape of the training data choose")
     data: SerializeAsAny[Reader] = Field(description="texts and labels")
     model: SerializeAsAny[ModelSettings] = Field(description="the system, and its sizes")
     training: Training = Field(Training(), description="how the model is trained, if it is trained by gradients")
@@ -124,6 +128,8 @@ def recipe_values(
     values = migrated(values)
     for key, value in (overrides or {}).items():
         _set(values, key, value)
+        if key in values.get("auto", ()):
+            values["auto"] = [other for other in values["auto"] if other != key]
         values = migrated(values)  # after each, so that the last override counts, with an old name or today's
     return values
 

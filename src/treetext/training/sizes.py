@@ -1,0 +1,89 @@
+"""What the size and shape of the training data choose: the values that a recipe lists in ``auto``."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from treetext.data import BadInput, Corpus, piece_vectors
+from treetext.training.recipe import Recipe, load_recipe
+
+MOST_PIECES = 1.6
+"""Texts with fewer word pieces for each word than this are in English, by the word pieces of wordllama."""
+MANY_WORDS = 1_000_000
+"""From so many training words on, word2vec learns useful vectors from them."""
+MANY_TEXTS = 20_000
+"""From so many training texts on, pretrained vectors are tuned. Fewer texts would be learnt by heart."""
+STEPS, WORDS = 1_000, 5_000_000
+"""Training ends after about so many steps or words, whichever come first."""
+PIECE_SIZE = 256
+"""The size of the vectors of wordllama."""
+LEAST_EPOCHS, MOST_EPOCHS = 4, 30
+
+
+class Shape(NamedTuple):
+    """The size and shape of training data."""
+
+    texts: int
+    words: int
+    """The number of words of all texts."""
+    english: bool
+    """Whether the texts are in English. False if wordllama is not installed, as then it makes no difference."""
+
+
+def sized(recipe: Recipe, corpus: Corpus) -> tuple[Recipe, str]:
+    """The recipe with the values that the training data choose, and a line that says which."""
+    train = corpus.whole("train")
+    shape = Shape(len(train), int(corpus.encoded.sizes[train].sum()), _is_english(corpus))
+    if unknown := [key for key in recipe.auto if key not in CHOICES]:
+        raise BadInput(f"auto: {unknown[0]!r}: not chosen by the data; expected some of {', '.join(CHOICES)}")
+    chosen: dict[str, Any] = {}
+    for key, choose in CHOICES.items():  # in this order: a choice may depend on those before
+        if key in recipe.auto:
+            chosen[key] = choose(shape, recipe)
+            recipe = load_recipe(recipe, {key: chosen[key]})
+    values = ", ".join(f"{key} = {value}" for key, value in chosen.items())
+    return recipe, f"{shape.texts:,} training texts of {shape.words / shape.texts:,.0f} words: {values}"
+
+
+def _vectors(shape: Shape, recipe: Recipe) -> str:
+    if shape.english and recipe.model.model_dump()["embedding"] <= PIECE_SIZE:
+        return "wordllama"
+    return "word2vec" if shape.words >= MANY_WORDS and find_spec("gensim") else "random"
+
+
+def _min_count(shape: Shape, recipe: Recipe) -> int:
+    few = 1 if _pretrained(recipe) else 2
+    return few if shape.texts < MANY_TEXTS else 5
+
+
+def _vectors_rate(shape: Shape, recipe: Recipe) -> float:
+    return 0.0 if _pretrained(recipe) and shape.texts < MANY_TEXTS else 1.0
+
+
+def _epochs(shape: Shape, recipe: Recipe) -> int:
+    steps = -(-shape.texts // (recipe.training.batch_size * recipe.training.accumulate))
+    epochs = min(STEPS / steps, WORDS / shape.words)
+    return min(MOST_EPOCHS, max(LEAST_EPOCHS, round(epochs)))
+
+
+CHOICES: dict[str, Callable[[Shape, Recipe], Any]] = {
+    "model.vocabulary.vectors": _vectors,
+    "model.vocabulary.min_count": _min_count,
+    "training.vectors_rate": _vectors_rate,
+    "training.epochs": _epochs,
+}
+"""The keys that may be in ``auto``, and the functions that choose their values."""
+
+
+def _pretrained(recipe: Recipe) -> bool:
+    vectors = recipe.model.model_dump().get("vocabulary", {}).get("vectors")
+    return vectors not in ("word2vec", "random")
+
+
+def _is_english(corpus: Corpus) -> bool:
+    """Whether most words of the training texts are in wordllama's vocabulary of word pieces."""
+    if not (find_spec("wordllama") and find_spec("tokenizers")):
+        return False
+    counts = corpus.encoded.counts(corpus.rows["train"])
+    pieces = piece_vectors(corpus.encoded.lexicon, 1)[1]
+    return bool((counts * pieces).sum() < MOST_PIECES * counts.sum())
