@@ -34,7 +34,7 @@ KINDS = {
     "x": Kind("pairs of words that only one sentence has"),
     "n": Kind("numbers of words, and of words in common"),
 }
-"""The kinds of n-grams by letter. The name of an n-gram is the letter of its kind, a space, and its characters."""
+"""The kinds of n-grams by letter. The name of an n-gram is this letter, a space, and its words or characters."""
 SHORTEST, LONGEST = 2, 5
 """The lengths of n-grams of characters."""
 MOST_NEW = 30
@@ -55,14 +55,20 @@ class Ngrams:
 
     They are words, pairs of neighbouring words and, with `characters`, the characters within each word, with a space
     before and after it. For a `pair` of sentences they are the words of each sentence, those that both have, those that
-    only one has, pairs of these, and the numbers of words. A text becomes a sparse vector of tf-idf weights.
+    only one has, pairs of these, and the numbers of words. A text becomes a sparse vector of tf-idf weights. N-grams
+    with line breaks in them are left out.
     """
 
     def __init__(self, names: Sequence[str], idf: Float32[np.ndarray, "ngrams"]) -> None:
         self.names, self.idf = list(names), idf
         self.index = {name: i for i, name in enumerate(self.names)}
+        for i, name in enumerate(self.names):
+            if name[:1] not in KINDS or name[1:2] != " " or "\n" in name:  # the file has one n-gram per line
+                raise ValueError(f"names[{i}]: expected a letter of {''.join(KINDS)}, a space and a line, got {name!r}")
+        if len(self.index) < len(self.names) or len(idf) != len(self.names):
+            raise ValueError("names: expected each n-gram once, with its idf")
         kinds = {name[0] for name in self.names}
-        self.pair, self.characters = "2" in kinds, "c" in kinds
+        self.pair, self.characters = not kinds <= {"w", "c"}, "c" in kinds
         self._kept: dict[str, list[int]] = {}
 
     def __len__(self) -> int:
@@ -91,7 +97,7 @@ class Ngrams:
                 for word in words - inside.keys():
                     inside[word] = character_ngrams(word)
                 found.update(set[str]().union(*(inside[word] for word in words)))
-        kept = sorted(name for name, count in found.items() if count >= min_count)
+        kept = sorted(name for name, count in found.items() if count >= min_count and "\n" not in name)
         counts = np.array([found[name] for name in kept], np.float32)
         return cls(kept, np.log((1 + size) / (1 + counts)) + 1)
 
@@ -130,17 +136,19 @@ class Ngrams:
     def save(self, path: Path) -> None:
         """Write the n-grams to a file, each in a line with its idf."""
         lines = (f"{idf!r} {name}\n" for name, idf in zip(self.names, self.idf.tolist(), strict=True))
-        path.write_text("".join(lines), encoding="utf-8", newline="\n")
+        path.write_bytes("".join(lines).encode())
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read the n-grams that `save` wrote."""
-        with path.open(encoding="utf-8", newline="\n") as file:
-            parts = [line.partition(" ") for line in file.read().split("\n")[:-1]]
         try:
+            *lines, rest = path.read_bytes().decode().split("\n")
+            if rest:
+                raise ValueError(f"line {len(lines) + 1} does not end: expected a whole file")
+            parts = [line.partition(" ") for line in lines]
             return cls([name for _, _, name in parts], np.array([float(idf) for idf, _, _ in parts], np.float32))
         except ValueError as error:
-            raise BadInput(f"{path}: {error}; expected a number and an n-gram in each line") from None
+            raise BadInput(f"{path}: not a list of n-grams with their idf: {error}") from None
 
 
 def word_ngrams(sentences: list[list[str]]) -> Iterator[str]:

@@ -1,0 +1,134 @@
+"""Logistic regression: against scikit-learn with the same penalty."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array, random_array
+from sklearn.linear_model import LogisticRegression
+from torch.nn.functional import cross_entropy
+
+from treetext.models import logistic
+from treetext.models.logistic import STRENGTHS, fit_logistic
+
+
+def problem(classes, texts=90, features=200, density=0.3, seed=0):
+    """Sparse features whose labels a linear model knows in part, and those of dev texts."""
+    random = np.random.default_rng(seed)
+    x = csr_array(random_array((texts + 40, features), density=density, rng=random, dtype=np.float32))
+    weight = random.normal(size=(features, classes)).astype(np.float32)
+    scores = x @ weight
+    y = np.argmax(scores - scores.mean(0) + random.gumbel(size=scores.shape), 1)
+    return x[:texts], y[:texts], classes, x[texts:], y[texts:]
+
+
+def regression(x, y, classes, strength):
+    """The same by scikit-learn, which penalises only one of two columns of weights for two classes."""
+    fitted = LogisticRegression(C=strength * (2 if classes == 2 else 1), max_iter=5000, tol=1e-8)
+    return fitted.fit(x.astype(np.float64), y)
+
+
+def in_span(monkeypatch, yes):
+    """Compute in the span of the texts, or with the sparse features."""
+    monkeypatch.setattr(logistic, "SPARSE", 10**6 if yes else 0)
+
+
+@pytest.mark.parametrize("span", [True, False])
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("strength", [0.1, 3.0])
+def test_as_scikit_learn(monkeypatch, span, classes, strength):
+    in_span(monkeypatch, span)
+    x, y, _, dev_x, dev_y = problem(classes)
+    found = fit_logistic(x, y, classes, dev_x, dev_y, [strength])
+    theirs = regression(x, y, classes, strength)
+    for some in (x, dev_x):
+        mine = (torch.from_numpy(some @ found.weight.numpy()) + found.bias).softmax(-1)
+        np.testing.assert_allclose(mine, theirs.predict_proba(some), atol=2e-3)
+    np.testing.assert_allclose(found.dev.softmax(-1), theirs.predict_proba(dev_x), atol=2e-3)
+    assert found.strength == strength
+    assert found.weight.shape == (x.shape[1], classes)
+    torch.testing.assert_close(found.weight.sum(1), torch.zeros(x.shape[1]), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_both_paths_have_the_same_solution(monkeypatch, few):
+    x, y, classes, dev_x, dev_y = problem(3)
+    if not few:
+        monkeypatch.setattr(logistic, "FEW", 10)
+    results = []
+    for span in (True, False):
+        in_span(monkeypatch, span)
+        results.append(fit_logistic(x, y, classes, dev_x, dev_y))
+    one, other = results
+    assert one.strength == other.strength
+    assert one.loss == pytest.approx(other.loss, abs=1e-3)
+    for name in ("weight", "held_out", "dev"):
+        torch.testing.assert_close(getattr(one, name), getattr(other, name), atol=0.02, rtol=0.02)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_the_logits_of_a_text_do_not_depend_on_its_label(monkeypatch, few):
+    """Those of training texts are held out."""
+    if not few:
+        monkeypatch.setattr(logistic, "FEW", 10)
+    x, y, classes, dev_x, dev_y = problem(3)
+    found = fit_logistic(x, y, classes, dev_x, dev_y, [1.0])
+    for text in range(0, len(y), 30):
+        turned = y.copy()
+        turned[text] = (turned[text] + 1) % classes
+        other = fit_logistic(x, turned, classes, dev_x, dev_y, [1.0])
+        torch.testing.assert_close(other.held_out[text], found.held_out[text], atol=1e-5, rtol=0)
+        assert not torch.allclose(other.dev, found.dev, atol=1e-4)
+    fitted = torch.from_numpy(x @ found.weight.numpy()) + found.bias
+    labels = torch.from_numpy(y)
+    assert cross_entropy(fitted, labels) < cross_entropy(found.held_out, labels)
+
+
+def test_the_strength_has_the_least_loss(monkeypatch):
+    """On dev texts with many training texts, of dev and held-out texts with few."""
+    x, y, classes, dev_x, dev_y = problem(3)
+    for few in (True, False):
+        monkeypatch.setattr(logistic, "FEW", 5000 if few else 10)
+        best = fit_logistic(x, y, classes, dev_x, dev_y)
+        losses = {}
+        for strength in STRENGTHS:
+            each = fit_logistic(x, y, classes, dev_x, dev_y, [strength])
+            on_dev = float(cross_entropy(each.dev, torch.from_numpy(dev_y)))
+            held_out = float(cross_entropy(each.held_out, torch.from_numpy(y)))
+            losses[strength] = (on_dev + held_out) / 2 if few else on_dev
+            assert each.loss == pytest.approx(losses[strength], abs=1e-6)
+        assert best.strength == min(losses, key=losses.__getitem__)
+        assert best.loss == pytest.approx(losses[best.strength], abs=2e-3)
+    assert STRENGTHS[0] < best.strength < STRENGTHS[-1], "there is something to choose"
+
+
+def test_the_same_twice():
+    one, other = (fit_logistic(*problem(3)) for _ in range(2))
+    assert torch.equal(one.weight, other.weight)
+    assert torch.equal(one.held_out, other.held_out)
+
+
+def test_texts_in_another_order():
+    x, y, classes, dev_x, dev_y = problem(3)
+    order = np.random.default_rng(1).permutation(len(y))
+    one = fit_logistic(x, y, classes, dev_x, dev_y, [1.0])
+    other = fit_logistic(x[order], y[order], classes, dev_x, dev_y, [1.0])
+    torch.testing.assert_close(other.weight, one.weight, atol=2e-3, rtol=0)
+
+
+def test_features_that_no_text_has_weigh_nothing():
+    x, y, classes, dev_x, dev_y = problem(3)
+    wider = [csr_array((part.data, part.indices, part.indptr), (part.shape[0], 250)) for part in (x, dev_x)]
+    found = fit_logistic(wider[0], y, classes, wider[1], dev_y, [1.0])
+    assert not found.weight[200:].any()
+    torch.testing.assert_close(found.weight[:200], fit_logistic(x, y, classes, dev_x, dev_y, [1.0]).weight)
+
+
+@pytest.mark.parametrize("span", [True, False])
+def test_many_equal_texts(monkeypatch, span):
+    """The products of texts with each other are singular."""
+    in_span(monkeypatch, span)
+    x, y, classes, dev_x, dev_y = problem(3, texts=20)
+    some = np.random.default_rng(0).integers(0, 20, 300)
+    found = fit_logistic(x[some], y[some], classes, dev_x, dev_y, [0.3])
+    theirs = regression(x[some], y[some], classes, 0.3)
+    np.testing.assert_allclose(found.dev.softmax(-1), theirs.predict_proba(dev_x), atol=5e-3)
