@@ -78,7 +78,7 @@ def show_scores(model: Model, corpus: Corpus) -> None:
     table = Table("classifier", "accuracy", box=None, pad_edge=False)
     for name, accuracy in (
         ("the most frequent class of the training data", baseline("majority", corpus)),
-        ("bag of words (logistic regression)", baseline("bag-of-words", corpus)),
+        ("bag of words and of neighbouring words", baseline("bag-of-words", corpus)),
         ("treetext, trees of words and sentences", model.about["scores"]["test"]),
     ):
         table.add_row(name, f"{100 * accuracy:5.1f}")

@@ -62,7 +62,6 @@ def test_each_text_is_cut_into_words_once(command, model, monkeypatch):
     ("module", "extra", "arguments"),
     [
         ("gensim", "vectors", ["train", "documents/both", "--data", "{reviews}", "--out", "{out}"]),
-        ("sklearn", "baselines", ["train", "documents/bag-of-words", "--data", "{reviews}", "--out", "{out}"]),
         ("datasets", "hub", ["data", "hub", "--data", "owner/name"]),
         ("huggingface_hub", "hub", ["predict", "owner/name"]),
         ("fastapi", "serve", ["serve", "debates", "--port", "0"]),
@@ -82,8 +81,8 @@ def test_a_missing_extra_is_named(module, extra, arguments, reviews, tmp_path):
 
 
 def test_without_extras_the_rest_works(reviews, tmp_path):
-    """No word2vec, no hub, no baselines: random vectors and a table of one's own."""
-    extras = {"gensim", "datasets", "huggingface_hub", "sklearn", "fastapi", "uvicorn", "tensorboard"}
+    """No word2vec, no hub: random vectors and a table of one's own."""
+    extras = {"gensim", "datasets", "huggingface_hub", "fastapi", "uvicorn", "tensorboard"}
     settings = [*OWN_SETTINGS, *options({"data.text": "review", "data.label": "stars", "training.epochs": 1})]
     training = ["train", "documents/both", "--data", reviews, "--out", tmp_path / "model", "--json", *settings]
     done = after(BLOCK.format(extras), *training)

@@ -282,7 +282,7 @@ class ModelTest:
         assert found.predict_tokens(texts) == model.predict_tokens(texts)
         save_model(found, tmp_path / "b")
         assert contents(tmp_path / "b") == contents(tmp_path / "a")
-        assert set(contents(tmp_path / "a")) == {"config.json", "model.safetensors", "README.md", *self.model.files}
+        assert set(contents(tmp_path / "a")) == {"config.json", "model.safetensors", "README.md", *model.saved_files}
 
     def test_saves_in_half_precision(self, drawn: Model, texts: Any, tmp_path: Path) -> None:
         save_model(drawn, tmp_path / "half", half=True)

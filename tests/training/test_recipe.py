@@ -11,7 +11,10 @@ from treetext.training import Recipe, load_reader, load_recipe, needs_data, pars
 def untrained(recipe, words=98, labels=("a", "b")):
     vocabulary = Vocabulary(["<pad>", "<unk>", *(f"w{i}" for i in range(words))])
     cls = find_model({"kind": recipe.model.kind})
-    return cls(recipe.model, list(labels), **({"vocabulary": vocabulary} if cls.files else {}))
+    parts = {"vocabulary": vocabulary} if "vocabulary.txt" in cls.files else {}
+    if "ngrams.txt" in cls.files or getattr(recipe.model, "wide", None) is not None:
+        parts["ngrams"] = Ngrams.of([[["some", "words"]]] * 2)
+    return cls(recipe.model, list(labels), **parts)
 
 
 @pytest.mark.parametrize("name", recipe_names())

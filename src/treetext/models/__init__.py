@@ -7,10 +7,12 @@ from treetext.models.results import Decoding, Parsed, ParsedSentence, Prediction
 from treetext.models.settings import LevelSettings, ModelSettings
 from treetext.models.structured_documents import StructuredDocuments, StructuredDocumentsSettings
 from treetext.models.structured_pairs import StructuredPairs, StructuredPairsSettings
+from treetext.models.wide import Evidence
 from treetext.models.words import VocabularySettings, shrink
 
 __all__ = [
     "Decoding",
+    "Evidence",
     "LevelSettings",
     "Model",
     "ModelSettings",

@@ -27,6 +27,7 @@ from treetext.models.results import (
     sentence_vectors,
 )
 from treetext.models.settings import ModelSettings
+from treetext.models.wide import Evidence
 from treetext.nn import LevelOutput, Replacement
 
 MOST_WORDS = 50_000
@@ -184,6 +185,13 @@ class Model(nn.Module):
         """The function that collates texts into batches for `forward`; `gold` includes gold trees in any case."""
         return Batches(texts, self.word_ids(texts.lexicon), gold or self.uses_gold)
 
+    def evidence(self, sentences: list[list[str]], label: int) -> list[Evidence]:  # noqa: ARG002
+        """The n-grams of a text that speak most for a label or against it, if the model knows n-grams.
+
+        The words of the sentences are those that `read` gives.
+        """
+        return []
+
     def parts(self) -> dict[str, Any]:
         """The constructor's arguments for a model like this one, except settings, labels, tokenizer and prior."""
         return {}
@@ -206,7 +214,7 @@ class Model(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(self.about.get("seed", 0)))
             fresh = type(self)(self.settings, self.labels, self.tokenizer, prior=self.prior, **self.parts())
-        for tensor in self.parameters():
+        for tensor in self.state_dict().values():
             return fresh.to(tensor).eval()
         return fresh.eval()
 

@@ -1,7 +1,6 @@
 """The base of structured models of documents and pairs: levels with trees (Liu and Lapata 2018)."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 import torch
@@ -10,11 +9,12 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from treetext.data import Corpus, Progress
-from treetext.data.batches import Batch, Batches, Texts
+from treetext.data.batches import Batch, Texts
 from treetext.data.ngrams import Ngrams
 from treetext.models.base import Output, Say, TreeKind
+from treetext.models.ngram_model import NgramModel
 from treetext.models.settings import LevelSettings, Size
-from treetext.models.wide import NGRAMS, Evidence, Wide, WideSettings
+from treetext.models.wide import Wide, WideSettings
 from treetext.models.words import WordModel, WordSettings
 from treetext.nn import TREES, Level, LevelOutput, Replacement
 
@@ -48,7 +48,7 @@ class StructuredSettings(WordSettings):
         return self
 
 
-class StructuredModel(WordModel):
+class StructuredModel(NgramModel, WordModel):
     """A model with a `Level` of words and, for documents, a `Level` of sentences."""
 
     settings: StructuredSettings
@@ -81,37 +81,6 @@ class StructuredModel(WordModel):
         parts = {"n-grams": self.wide.scales[0] * self.wide(batch), "trees": self.wide.scales[1] * logits}
         return Output(parts["n-grams"] + parts["trees"], texts, levels, parts)
 
-    def batches(self, texts: Texts, gold: bool = False) -> Batches:
-        """Adds n-grams if there is a wide part."""
-        collate = super().batches(texts, gold)
-        collate.ngrams = self.wide.ngrams if self.wide else None
-        return collate
-
-    def evidence(self, sentences: list[list[str]], label: int) -> list[Evidence]:
-        """The n-grams that speak for a label."""
-        return self.wide.evidence(sentences, label) if self.wide else []
-
-    def parts(self) -> dict[str, Any]:
-        """Adds the n-grams."""
-        return {**super().parts(), **({"ngrams": self.wide.ngrams} if self.wide else {})}
-
-    @property
-    def saved_files(self) -> Sequence[str]:
-        """Adds the n-grams, if there is a wide part."""
-        return (*super().saved_files, *([NGRAMS] if self.wide else []))
-
-    def write_files(self, directory: Path) -> None:
-        """Write the vocabulary and the n-grams."""
-        super().write_files(directory)
-        if self.wide:
-            self.wide.ngrams.save(directory / NGRAMS)
-
-    @classmethod
-    def read_files(cls, directory: Path) -> dict[str, Any]:
-        """Read the vocabulary and the n-grams."""
-        read = super().read_files(directory)
-        return {**read, "ngrams": Ngrams.load(directory / NGRAMS)} if (directory / NGRAMS).exists() else read
-
     def words_in_context(self, batch: Batch, marginals: Mapping[str, Replacement]) -> list[LevelOutput]:
         """The outputs of the level of words for each bucket of sentences."""
         return self.words.compose(*self.embedded(batch), marginals.get("words"))
@@ -133,8 +102,7 @@ class StructuredModel(WordModel):
     def facts(self) -> dict[str, str]:
         """Adds the attention of each level."""
         kinds = {f"Attention over {name}": level.attention.kind for name, level in self.levels.items()}
-        wide = {"N-grams": f"{len(self.wide.ngrams):,}"} if self.wide else {}
-        return {**super().facts(), **kinds, **wide}
+        return {**super().facts(), **kinds}
 
 
 def new_level(settings: StructuredSettings, name: str, inputs: int) -> Level:

@@ -21,7 +21,6 @@ from treetext.models.logistic import STRENGTHS, best_temperature, fit_logistic
 
 SHARES = [i / 10 for i in range(11)]
 """The weights of the trees to choose from; the n-grams have the rest."""
-NGRAMS = "ngrams.txt"
 
 
 class WideSettings(Settings):
