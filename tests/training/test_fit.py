@@ -104,7 +104,7 @@ def test_texts_without_words_count(tmp_path):
     data = reviews(tmp_path, train=[*usual, ("", "good")], dev=usual + empty, test=usual + empty)
     recipe = tiny(data, training__epochs=1)
     model = train(recipe, tmp_path / "model", say=lines.append)
-    assert "1 of train without words (predicted: the prior), 3 of dev" in lines[-1]
+    assert "1 of train without words (predicted: the prior), 3 of dev" in lines[-2]
     assert model.prior == pytest.approx([3 / 7, 4 / 7])
     corpus = open_corpus(recipe.data)
     found = evaluate(model, corpus)

@@ -16,6 +16,7 @@ from treetext.data.memory import InMemory
 from treetext.evaluation import evaluate
 from treetext.models import Model, check_free, find_model, load_model, save_model
 from treetext.models.transfer import take_over
+from treetext.training.baselines import measure_baselines
 from treetext.training.machine import machine
 from treetext.training.recipe import Recipe, load_recipe
 from treetext.training.sizes import sized
@@ -99,7 +100,10 @@ def train(
         say(f"taken over from {start_from}: {taken}")
     if not resume:
         _start(started, corpus, out / "training")
+    baselines: dict[str, dict[str, float]] = {}
     try:
+        if model.by_gradients and recipe.training.baselines:
+            baselines = measure_baselines(corpus, progress, say)
         fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress)
         model.finish(corpus, progress, say)
         measured = {split: evaluate(model, corpus, split) for split in ("dev", "test") if len(corpus.rows[split])}
@@ -121,6 +125,7 @@ def train(
         "scores": {split: each.accuracy for split, each in measured.items()},
         "measures": {split: each.summary() for split, each in measured.items()},
         **({"command": command} if command else {}),
+        "baselines": baselines,
     }
     model.splits = corpus.hashes
     save_model(model.eval(), out, replace=True)

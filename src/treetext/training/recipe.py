@@ -51,6 +51,7 @@ class Training(Settings):
     accumulate: int = Field(1, ge=1, description="number of batches whose gradients are averaged into one step")
     epochs: int = Field(50, ge=1, description="largest number of epochs")
     patience: int = Field(10, ge=1, description="number of epochs without a better dev accuracy before stopping")
+    baselines: bool = Field(True, description="score the most frequent class and a bag of words on the same texts")
 
     @field_validator("objectives")
     @classmethod
