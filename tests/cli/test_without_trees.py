@@ -47,7 +47,7 @@ def test_evaluate(without):
 
 
 def test_predict_and_parse(without):
-    _, model, path, _ = without
+    name, model, path, _ = without
     loaded = load_model(model)
     text = TEXTS[loaded.task.name]
     [expected] = loaded.predict([loaded.task.from_line(text, "")])
@@ -58,6 +58,10 @@ def test_predict_and_parse(without):
     assert done.stderr == f"{model}: a model without trees: nothing has a head\n"
     parsed = json.loads(done.stdout)
     assert parsed["label"] == expected.label
+    assert bool(parsed["evidence"]) == ("bag-of-words" in name)
+    assert {frozenset(each) for each in parsed["evidence"]} <= {frozenset({"ngram", "kind", "weight"})}
+    drawn = invoke("parse", model, "--format", "drawing", stdin=text).stdout
+    assert drawn.splitlines()[1].startswith("n-grams ") == ("bag-of-words" in name)
     assert [part["heads"] for part in (parsed, *parsed["sentences"])] == [None] * 3
     assert [part["weights"] for part in (parsed, *parsed["sentences"])] == [None] * 3
     assert "->" not in invoke("parse", model, "--format", "dot", stdin=text).stdout
@@ -76,7 +80,7 @@ def test_report(without, tmp_path):
 
 
 def test_serve(without):
-    _, model, _, _ = without
+    name, model, _, _ = without
     loaded = load_model(model)
     [text] = [loaded.task.from_line(TEXTS[loaded.task.name], "")]
 
@@ -90,6 +94,7 @@ def test_serve(without):
     [expected] = loaded.predict([text])
     assert predicted["predictions"][0]["probabilities"] == pytest.approx(expected.probabilities)
     assert parsed["parsed"][0]["heads"] is None
+    assert bool(parsed["parsed"][0]["evidence"]) == ("bag-of-words" in name)
     assert about["settings"]["kind"] == loaded.settings.kind
 
 

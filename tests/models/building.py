@@ -7,6 +7,7 @@ import torch
 
 from treetext.data import Tokenizer, Vocabulary
 from treetext.data.batches import Batch, Texts
+from treetext.data.ngrams import Ngrams
 from treetext.models import (
     LevelSettings,
     Model,
@@ -16,6 +17,7 @@ from treetext.models import (
     StructuredPairs,
     StructuredPairsSettings,
 )
+from treetext.models.wide import WideSettings
 
 M = TypeVar("M", bound=Model)
 WORDS = [
@@ -45,6 +47,18 @@ def pairs(attention: str = "nonprojective", grow: bool = True, **settings: Any) 
     torch.manual_seed(0)
     model = StructuredPairs(chosen, ["no", "yes"], Tokenizer("en"), vocabulary=vocabulary(), prior=[0.6, 0.4])
     return grown(model) if grow else model.eval()
+
+
+def documents_with_ngrams() -> StructuredDocuments:
+    """A model with a wide part."""
+    torch.manual_seed(0)
+    ngrams = Ngrams.of(TEXTS, min_count=1)
+    settings = StructuredDocumentsSettings(**SIZES, wide=WideSettings())
+    model = grown(StructuredDocuments(settings, ["bad", "good", "so-so"], vocabulary=vocabulary(), ngrams=ngrams))
+    assert model.wide is not None
+    with torch.no_grad():
+        model.wide.weight.copy_(torch.randn(model.wide.weight.shape, generator=torch.Generator().manual_seed(1)))
+    return model
 
 
 def grown(model: M, scale: float = 0.8) -> M:

@@ -204,6 +204,16 @@ class ModelTest:
         assert second.probabilities == pytest.approx(drawn.predict([drawn.task.sample.text])[0].probabilities, abs=1e-6)
         [parsed] = drawn.parse([empty])
         assert (parsed.prediction, parsed.sentences, parsed.tree, parsed.weights) == (first, [], None, None)
+        assert not parsed.evidence
+
+    def test_tells_the_ngrams_of_the_label(self, drawn: Model, texts: Any) -> None:
+        """Those of the words that it reads; none without n-grams."""
+        typed = [[[word.upper() for word in words] for words in text] for text in texts]
+        for parsed, text in zip(drawn.parse_tokens(typed), texts, strict=True):
+            label = drawn.labels.index(parsed.label)
+            expected = drawn.evidence(text, label) if drawn.tokenizer.lowercase else parsed.evidence
+            assert list(parsed.evidence) == expected
+            assert parsed.to_dict()["evidence"] == [each._asdict() for each in parsed.evidence]
 
     # Vectors
 

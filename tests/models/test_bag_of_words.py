@@ -116,6 +116,10 @@ def test_evidence(write):
         found = {each.ngram: each.weight for each in model.evidence([["c00", "w0", "c10"]], label)}
         assert found[f"c{label}0"] > 0 > found[f"c{1 - label}0"]
         assert {each.kind for each in model.evidence([["c00", "w0", "c10"]], label)} == {"words"}
+    [parsed] = model.parse(["c00 C00 w0"])
+    assert parsed.label == "c0"
+    assert parsed.evidence[0].ngram in ("c00", "c00 c00")
+    assert parsed.evidence == model.evidence([["c00", "c00", "w0"]], 0)
 
 
 def test_facts_and_progress(write):

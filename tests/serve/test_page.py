@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.serve.looking import SHOWN, TEXT, answered, show
+from tests.models.building import documents_with_ngrams
+from tests.serve.looking import SHOWN, TEXT, answered, serving, show
 from tests.show.browser import every, new_page, wait
 from tests.show.making import NASTY
 
@@ -75,6 +76,24 @@ def test_a_click_on_a_sentence_shows_its_tree(page, document_model):
         assert page.locator("#trees ol [aria-current=true] .number").inner_text() == f"{i + 1}"
     page.click("text=Next →")
     assert page.inner_text("#words h3").startswith("Sentence 2 of 3")
+
+
+def test_ngrams_stand_beside_the_trees(page, browser):
+    """For models that know n-grams."""
+    show(page)
+    assert page.locator("#evidence").inner_text() == ""
+    model = documents_with_ngrams()
+    [expected] = model.parse([TEXT])
+    with serving(model) as address, new_page(browser, address) as other:
+        show(other)
+        told = [f"“{each.ngram}”" for each in expected.evidence]
+        assert len(told) == 10
+        assert set(every(other, "#evidence dd bdi", "textContent")) == set(told)
+        weights = [float(text.replace("−", "-")) for text in every(other, "#evidence dd b", "textContent")]
+        assert sorted(weights) == sorted(round(each.weight, 2) for each in expected.evidence)
+        sides = [f"N-grams {way} {expected.label}" for way in ("for", "against")]
+        assert every(other, "#evidence dt", "textContent") == sides
+        assert other.locator("#trees .arc").count()
 
 
 def test_an_arc_tells_its_probability(page, document_model):

@@ -8,6 +8,7 @@ import pytest
 from tests.show.browser import chromium, every, new_page, wait
 from tests.show.making import LABELS, NASTY, documents, evaluation, parsed, random_tree
 from treetext.evaluation import score
+from treetext.models import Evidence
 from treetext.show import Document, report_page
 from treetext.show.documents import is_projective
 
@@ -22,6 +23,8 @@ def made():
         parsed(NASTY), LABELS[0], "<i>file</i>, row 1", [[-1, *range(8)], [1, -1, 1], [-1, 0, 0, 0, 0]], [-1, 0, 0]
     )
     some[1] = Document(parsed([]), LABELS[1])
+    evidence = [Evidence("<b>", "words", 0.5), Evidence(" go", "characters", -0.1239)]
+    some[2] = some[2]._replace(parsed=some[2].parsed._replace(evidence=evidence))
     return some
 
 
@@ -51,6 +54,18 @@ def opened(page, number):
 def choose(page, name, value):
     field = page.locator(f"#filters [name={name}]")
     field.fill(value) if name == "text" else field.select_option(value)
+
+
+def test_ngrams(page, made):
+    page.click("#list tr:nth-child(3) button")
+    opened(page, 3)
+    label = made[2].parsed.label
+    assert every(page, "#document .evidence dt", "textContent") == [f"N-grams for {label}", f"N-grams against {label}"]
+    told = every(page, "#document .evidence dd", "textContent")
+    assert told == ["“<b>” +0.50", "“ go” characters −0.12"]
+    page.click("#list tr:nth-child(4) button")
+    opened(page, 4)
+    assert page.locator(".evidence").count() == 0
 
 
 def test_filters(page, made):

@@ -4,6 +4,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.show.making import parsed
+from treetext.models import Evidence
 from treetext.show import draw, draw_parsed
 from treetext.trees import Tree
 
@@ -11,6 +12,23 @@ from treetext.trees import Tree
 def test_several_roots_and_order():
     tree = Tree.from_heads([2, -1, -1, 2, 0], single_root=False)
     assert draw(tree, list("abcde")).splitlines() == ["b", "c", "├── a", "│   └── e", "└── d"]
+
+
+def test_ngrams_for_the_label_and_against_it():
+    found = [
+        Evidence("good film", "words", 0.514),
+        Evidence(" go\x1b", "characters", 0.1),
+        Evidence("bad", "words", -2),
+    ]
+    text = parsed([["a", "film"]], labels=["yes", "no"])._replace(evidence=found)
+    assert draw_parsed(text).splitlines()[:4] == [
+        "yes (0.900)",
+        'n-grams for yes: "good film" +0.51, " go�" (characters) +0.10',
+        'n-grams against yes: "bad" -2.00',
+        "",
+    ]
+    assert draw_parsed(text._replace(evidence=found[2:])).splitlines()[1] == 'n-grams against yes: "bad" -2.00'
+    assert "n-grams" not in draw_parsed(text._replace(evidence=()))
 
 
 def test_a_label_is_one_line():

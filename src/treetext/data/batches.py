@@ -175,6 +175,22 @@ def joined_bags(bags: Sequence[Bag]) -> Bags:
     return Bags(_tensor(columns), torch.from_numpy(weights), _tensor(_starts(sizes)))
 
 
+def similar_lengths(
+    texts: Texts, some: Int[np.ndarray, "_"], batch_size: int, most_words: int | None
+) -> Iterator[list[int]]:
+    """Batches of some of the texts with similar numbers of sentences, and with at most `most_words` words."""
+    batch, held = list[int](), 0
+    for text in some[np.lexsort((texts.sizes[some], texts.sentences[some]))].tolist():
+        words = int(texts.sizes[text])
+        if batch and (len(batch) == batch_size or (most_words and held + words > most_words)):
+            yield batch
+            batch, held = [], 0
+        batch.append(text)
+        held += words
+    if batch:
+        yield batch
+
+
 class LengthBatches:
     """Batches of rows of similar length: the ``batch_sampler`` of a torch ``DataLoader``.
 

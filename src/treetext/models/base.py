@@ -13,7 +13,7 @@ from jaxtyping import Float, Float32, Int
 from torch import Tensor, nn
 
 from treetext.data import BadInput, Corpus, Progress, Task, Tokenizer
-from treetext.data.batches import Batch, Batches, Texts
+from treetext.data.batches import Batch, Batches, Texts, similar_lengths
 from treetext.data.splits import Hashes
 from treetext.models.logistic import best_temperature
 from treetext.models.results import (
@@ -255,7 +255,7 @@ class Model(nn.Module):
         batch_size: int = 32,
         progress: Progress | None = None,
     ) -> list[Parsed]:
-        """Label and parse texts: labels, sentences, words, trees, and the marginals behind the trees.
+        """Label and parse texts: labels, sentences, words, trees, the marginals behind the trees, and n-grams.
 
         `decode` is what the decoded tree maximises over its arcs: the sum of the ``marginals`` (minimum Bayes risk),
         the sum of their logarithms (``log-marginals``), or the sum of the ``scores`` (the most probable tree).
@@ -280,7 +280,10 @@ class Model(nn.Module):
             trees = decoded_level(output.levels.get("sentences"), batch.counts, batch.document_order, decode)
             for text, probabilities, tree in zip(texts, _probabilities(output), trees, strict=True):
                 sentences = [ParsedSentence(sentence, *next(words)) for sentence in documents[text]]
-                parsed[text] = Parsed(self._prediction(probabilities), sentences, *tree)
+                prediction = self._prediction(probabilities)
+                label = self.labels.index(prediction.label)
+                evidence = self.evidence(self.tokenizer.read(documents[text]), label)
+                parsed[text] = Parsed(prediction, sentences, *tree, evidence)
         return parsed
 
     @overload
@@ -358,7 +361,7 @@ class Model(nn.Module):
         collate, device, training = self.batches(texts), self.device, self.training
         self.eval()
         try:
-            for some in _similar(whole, texts, batch_size, most_words):
+            for some in similar_lengths(texts, whole, batch_size, most_words):
                 batch = collate(some).to(device)
                 with torch.inference_mode():
                     output: Output = self(batch, marginals)
@@ -410,17 +413,3 @@ def _vectors(output: Output) -> Float32[np.ndarray, "texts k"]:
     assert output.texts is not None
     vectors: np.ndarray = output.texts.float().cpu().numpy()
     return vectors
-
-
-def _similar(whole: Int[np.ndarray, "_"], texts: Texts, batch_size: int, most_words: int | None) -> Iterator[list[int]]:
-    """Batches of texts with similar numbers of sentences, and with at most `most_words` words."""
-    some, held = list[int](), 0
-    for text in whole[np.lexsort((texts.sizes[whole], texts.sentences[whole]))].tolist():
-        words = int(texts.sizes[text])
-        if some and (len(some) == batch_size or (most_words and held + words > most_words)):
-            yield some
-            some, held = [], 0
-        some.append(text)
-        held += words
-    if some:
-        yield some

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float32, Int
 from torch import Tensor
 
+from treetext.models.wide import Evidence
 from treetext.nn import LevelOutput
 from treetext.trees import Tree, TreeDistribution
 
@@ -62,6 +63,8 @@ class Parsed(NamedTuple):
     tree: Tree | None
     """The tree over the sentences, if the model has one."""
     weights: Weights | None
+    evidence: Sequence[Evidence] = ()
+    """The n-grams that speak most for the label, and those against it, if the model knows n-grams."""
 
     @property
     def label(self) -> str:
@@ -85,6 +88,7 @@ class Parsed(NamedTuple):
                 {"words": s.words, "heads": s.tree and list(s.tree.heads), "weights": _plain(s.weights)}
                 for s in self.sentences
             ],
+            "evidence": [each._asdict() for each in self.evidence],
         }
 
     def to_conllu(self, name: str = "1") -> str:

@@ -62,12 +62,21 @@ class Sentence(Message):
     weights: Weights | None
 
 
+class Evidence(Message):
+    """An n-gram that speaks for the label, or against it."""
+
+    ngram: str
+    kind: str = Field(description="what it is an n-gram of: words, characters or, for pairs, which words")
+    weight: float = Field(description="what it adds to the score of the label, minus its mean over all labels")
+
+
 class Parsed(Prediction):
     """The label and the trees of a text."""
 
     heads: Heads
     weights: Weights | None
     sentences: list[Sentence]
+    evidence: list[Evidence] = Field(description="n-grams with large weights; empty if the model knows no n-grams")
 
 
 class Parses(Message):
@@ -151,6 +160,7 @@ def examples(model: Model) -> dict[str, Any]:
         "heads": sentence_heads,
         "weights": None,
         "sentences": [{"words": w, "heads": h, "weights": None} for w, h in zip(sentences, heads, strict=True)],
+        "evidence": [],
     }
     vectors = {"vectors": [[0.25, -0.5, 0.125]]}
     return {"Predictions": {"predictions": [prediction]}, "Parses": {"parsed": [parsed]}, "Vectors": vectors}

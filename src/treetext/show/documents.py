@@ -123,7 +123,9 @@ def _content(document: Document, kept: int | None) -> dict[str, Any]:
         {"words": sentence.words, **_tree(sentence, gold, kept)}
         for sentence, gold in zip(parsed.sentences, golds, strict=True)
     ]
-    return {**_tree(parsed, document.gold_sentences, None), "sentences": sentences}
+    evidence = [{**each._asdict(), "weight": round(each.weight, 3)} for each in parsed.evidence]
+    ngrams = {"evidence": evidence} if evidence else {}
+    return {**_tree(parsed, document.gold_sentences, None), "sentences": sentences, **ngrams}
 
 
 def _tree(part: Parsed | ParsedSentence, gold: Sequence[int] | None, kept: int | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from treetext.models import Parsed, Weights
+from treetext.models import Evidence, Parsed, Weights
 from treetext.show.tables import Cell, Table
 from treetext.show.text import printable, shortened
 from treetext.trees import ROOT, Tree
@@ -58,9 +58,9 @@ def draw(
 
 
 def draw_parsed(parsed: Parsed, width: int | None = None, color: bool = False) -> str:
-    """The label, the tree over sentences and the trees over words, with the marginals of their arcs."""
+    """The label, its n-grams, the tree over sentences and the trees over words, with the marginals of their arcs."""
     lead = f"{printable(parsed.label)} ({parsed.probability:.3f})"
-    blocks = [f"{BOLD}{lead}{PLAIN}" if color else lead]
+    blocks = ["\n".join([f"{BOLD}{lead}{PLAIN}" if color else lead, *_evidence(parsed)])]
     texts = [printable(" ".join(sentence.words)) for sentence in parsed.sentences]
     if parsed.tree is not None and len(texts) > 1:
         numbered = [f"{i}. {text}" for i, text in enumerate(texts, start=1)]
@@ -103,6 +103,19 @@ def head_shares(tree: Tree, weights: Weights | None) -> list[float] | None:
     return [
         float(weights.roots[node] if head == ROOT else weights.arcs[head, node]) for node, head in enumerate(tree.heads)
     ]
+
+
+def _evidence(parsed: Parsed) -> Iterator[str]:
+    """The n-grams for the label and those against it, each with its weight."""
+    for way, sign in (("for", 1), ("against", -1)):
+        some = [each for each in parsed.evidence if sign * each.weight > 0]
+        if some:
+            yield f"n-grams {way} {printable(parsed.label)}: {', '.join(map(_ngram, some))}"
+
+
+def _ngram(each: Evidence) -> str:
+    kind = "" if each.kind == "words" else f" ({each.kind})"
+    return printable(f'"{each.ngram}"{kind} {each.weight:+.2f}')
 
 
 def _parts(table: Table, width: int | None) -> Iterator[RichTable]:

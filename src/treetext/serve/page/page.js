@@ -141,7 +141,7 @@ function refused(error, retry) {
 }
 
 function show() {
-  const { label, probability, probabilities, sentences } = parsed;
+  const { label, probability, probabilities, sentences, evidence } = parsed;
   const words = sentences.reduce((sum, each) => sum + each.words.length, 0);
   at("result").hidden = false;
   at("label").replaceChildren(make("bdi", {}, label), make("small", {}, ` ${percent(probability)}`));
@@ -152,6 +152,7 @@ function show() {
     const current = name === label && "true";
     return make("li", { "aria-current": current }, make("bdi", {}, name), bar, make("span", {}, percent(share)));
   }));
+  at("evidence").replaceChildren(...[trees.evidence(evidence, label)].filter(Boolean));
   const size = `${count(sentences.length, "sentence")}, ${count(words, "word")}`;
   at("status").textContent = `${label}, ${percent(probability)}: ${size}`;
   at("controls").classList.toggle("treeless", !parsed.weights && !sentences.some(({ weights }) => weights));

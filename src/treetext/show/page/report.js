@@ -103,7 +103,8 @@ async function open(number, focus = true) {
 
 function draw(options) {
   if (!content) return;
-  view.replaceChildren(head(opened), ...trees.parsed(content, options));
+  const ngrams = trees.evidence(content.evidence, nameOf(data.documents[opened].predicted));
+  view.replaceChildren(head(opened), ...(ngrams ? [ngrams] : []), ...trees.parsed(content, options));
   mark();
 }
 

@@ -2,13 +2,14 @@
 // Drawings of trees for any page. Text is inserted as text, never as markup. A content security policy need not allow
 // inline styles or handlers. Needs trees.css.
 //
-// A parsed text is what `treetext parse --weights` prints: {heads, weights, sentences}, each sentence {words, heads,
+// A parsed text is what `treetext parse --weights` prints: {heads, weights, sentences, …}, each sentence {words, heads,
 // weights}. heads[j] is the head of node j, -1 for the root. weights.arcs[i][j] is the probability that i is the head of
 // j, weights.roots[j] that j is the root. Heads, weights or both may be null. Optional `gold` has the gold heads.
 //
 //   parsed(text, {width, height, atOnce})        elements: all trees of a text, `atOnce` sentences without a pause
 //   overSentences(text, {width, height, view, open})   a figure: sentences with arcs beside them; a click calls open(i)
 //   overWords(sentence, {width, height, view, title})  a figure: arcs over words or, past `width` pixels, beside them
+//   evidence(ngrams, label)                      a section: n-grams for a label and against it; null without n-grams
 //   remark(tree)                                 a description of a tree
 //   make, shape(name, attributes, ...children)   an element of HTML or SVG; null and false are skipped
 //
@@ -397,5 +398,20 @@ const trees = (() => {
     return element;
   }
 
-  return { parsed, overSentences, overWords, remark, make, shape };
+  function evidence(ngrams, label) {
+    if (!ngrams?.length) return null;
+    const one = ({ ngram, kind, weight }) => make("span", { class: weight > 0 ? "for" : "against" },
+      make("bdi", {}, `“${ngram}”`), kind !== "words" && make("small", {}, ` ${kind}`),
+      make("b", {}, ` ${weight > 0 ? "+" : "−"}${Math.abs(weight).toFixed(2)}`));
+    const sides = [["for", 1], ["against", -1]].map(([way, sign]) => {
+      const some = ngrams.filter(({ weight }) => sign * weight > 0);
+      return some.length > 0 && make("div", {},
+        make("dt", {}, `N-grams ${way} `, make("bdi", {}, label)), make("dd", {}, some.map(one)));
+    });
+    const remark = "What an n-gram adds to the score of the label, minus its mean over all labels.";
+    return make("section", { class: "evidence", "aria-label": "N-grams" },
+      make("dl", {}, sides), make("p", { class: "remark" }, remark));
+  }
+
+  return { parsed, overSentences, overWords, evidence, remark, make, shape };
 })();
