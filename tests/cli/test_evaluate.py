@@ -1,9 +1,11 @@
 import json
+import re
 import shutil
 
 import pytest
 
 from tests.cli.running import CORPUS, invoke, options, refusal
+from tests.models.building import documents_with_ngrams
 from treetext.models import load_model, save_model
 
 
@@ -85,6 +87,23 @@ def test_bag_of_words(model, tmp_path):
     assert told(*options({"data.hidden_trees.seed": 9})) == "– (not measured on these texts)"
     assert evaluated(out)["bag_of_words"] == 0.75
     assert evaluated(out, "--split", "train")["bag_of_words"] is None
+
+
+def test_parts(model, tmp_path):
+    """Of a model with n-grams beside its trees; others have none."""
+    assert evaluated(model)["parts"] is None
+    out, path = tmp_path / "model", tmp_path / "texts.csv"
+    save_model(documents_with_ngrams(), out)
+    texts = ["the dog slept,good", "a film,bad", "not bad,so-so", "the plot was good,good"]
+    path.write_text("\n".join(["text,label", *texts]) + "\n")
+    result = evaluated(out, "--data", path)
+    assert set(result["parts"]) == {"ngrams", "trees", "gain"}
+    assert result["parts"]["gain"]["value"] == pytest.approx(result["accuracy"] - result["parts"]["ngrams"])
+    printed = invoke("evaluate", out, "--data", path).stdout.splitlines()
+    told = {line[:19].strip(): line[19:].strip() for line in printed}
+    assert told["n-grams alone"] == f"{100 * result['parts']['ngrams']:.1f}"
+    assert told["trees alone"] == f"{100 * result['parts']['trees']:.1f}"
+    assert re.fullmatch(r"[+-]\S+ points \(95% interval \S+ to \S+\)", told["the trees add"])
 
 
 def test_other_generated_texts(model):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.show.making import LABELS, NASTY, documents, evaluation, parsed
-from treetext.evaluation import Baseline, score
+from treetext.evaluation import Baseline, Interval, Parts, score
 from treetext.models import Weights
 from treetext.show import Document, Table, report_page
 from treetext.show.documents import packed, percents
@@ -174,6 +174,15 @@ def test_pictures_of_the_scores(count):
     titles = [text for tag, text in read.texts if tag == "title"]
     said = f"{labels[0]} predicted as {labels[1]}: {confusion[0][1]} of {confusion[0].sum()} texts, "
     assert any(title.startswith(said) for title in titles)
+
+
+def test_parts():
+    made = documents(4, lambda _: [["a", "b"]], np.random.default_rng(0))
+    assert "N-grams alone" not in words_of(report_page(evaluation(made), made))
+    parts = Parts(0.5, 0.25, Interval(0.25, -0.1, 0.5))
+    words = words_of(report_page(evaluation(made)._replace(parts=parts), made))
+    assert "N-grams alone50.0%" in words
+    assert "trees alone 25.0%; the trees add +25.0 points (95% interval -10.0 to +50.0)" in words
 
 
 def test_bag_of_words_and_verdict():

@@ -36,13 +36,14 @@ def evaluate(
     """Score a model on labelled texts.
 
     The texts are the test data of its recipe (default), or others by --data. Prints accuracy, macro-F1, log loss and
-    calibration error, the scores of each class, and which classes are taken for which.
+    calibration error, the scores of each class, and which classes are taken for which; and, for a model with n-grams
+    beside its trees, the accuracy of each part alone.
     """
     use_threads(threads)
     from treetext.evaluation import baseline
     from treetext.evaluation import evaluate as score
     from treetext.models import load_model
-    from treetext.show import CALIBRATION, score_tables
+    from treetext.show import CALIBRATION, points, score_tables
 
     loaded = load_model(model)
     recipe, part = load_data(loaded, data, settings, split, "--data"), split or Split.TEST
@@ -63,6 +64,10 @@ def evaluate(
     about.add_row("texts", f"{evaluation.documents:,}")
     about.add_row("without words", f"{evaluation.empty:,} (predicted: the most frequent class)")
     about.add_row("accuracy", percent(evaluation.accuracy))
+    if parts := evaluation.parts:
+        about.add_row("n-grams alone", percent(parts.ngrams))
+        about.add_row("trees alone", percent(parts.trees))
+        about.add_row("the trees add", points(parts.gain))
     about.add_row("largest class", percent(largest))
     about.add_row("bag of words", percent(words.accuracy) + (f" ({words.reason})" if words.reason else ""))
     about.add_row("macro-F1", percent(evaluation.macro_f1))

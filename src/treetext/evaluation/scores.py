@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from treetext.data import Corpus, Progress, Reader, open_corpus
+from treetext.evaluation.bootstrap import Interval, intervals
 from treetext.evaluation.run import check_task, run
 from treetext.models import Model
 
@@ -51,6 +52,15 @@ class Bin(NamedTuple):
     accuracy: float | None
 
 
+class Parts(NamedTuple):
+    """The accuracies of the parts of a model alone, each with the other one switched off."""
+
+    ngrams: float
+    trees: float
+    gain: Interval
+    """The accuracy of the whole model minus that of its n-grams alone, with the interval of the paired differences."""
+
+
 class Evaluation(NamedTuple):
     """The scores of a model on a split."""
 
@@ -66,6 +76,8 @@ class Evaluation(NamedTuple):
     """The mean of -log p(label), in nats. As in scikit-learn, probabilities below 2.2e-16 count as that."""
     reliability: list[Bin]
     """Texts by the highest probability that the model gives to a class, in 15 bins of equal width."""
+    parts: Parts | None = None
+    """The parts alone, if the model has n-grams beside its trees."""
 
     @property
     def classes(self) -> list[ClassScores]:
@@ -122,6 +134,7 @@ class Evaluation(NamedTuple):
             **self.summary(),
             "classes": [each._asdict() for each in self.classes],
             "reliability": [each._asdict() for each in self.reliability],
+            "parts": self.parts and {**self.parts._asdict(), "gain": self.parts.gain._asdict()},
         }
 
 
@@ -141,7 +154,8 @@ def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress:
     rows = corpus.rows[split]
     targets = corpus.targets(model.labels)[rows]
     empty = len(rows) - len(corpus.whole(split))
-    return score(split, model.labels, targets, probabilities(model, corpus, split, progress), empty)
+    shares, alone = _shares(model, corpus, split, progress)
+    return score(split, model.labels, targets, shares, empty)._replace(parts=_parts(targets, shares, alone))
 
 
 def score(
@@ -172,10 +186,7 @@ def probabilities(
     model: Model, corpus: Corpus, split: str, progress: Progress | None = None
 ) -> Float[np.ndarray, "texts classes"]:
     """The probability of each class for each text of a split. Texts without words get the prior."""
-    shares = np.tile(np.array(model.prior, float), (len(corpus.rows[split]), 1))
-    for texts, _, output in run(model, corpus, split, progress=progress):
-        shares[texts] = output.logits.double().softmax(-1).cpu().numpy()
-    return shares
+    return _shares(model, corpus, split, progress)[0]
 
 
 def predictions(model: Model, corpus: Corpus, split: str, progress: Progress | None = None) -> Int[np.ndarray, "_"]:
@@ -204,6 +215,35 @@ def _same_split(about: Mapping[str, Any], corpus: Corpus) -> bool:
     trained = (about.get("recipe") or {}).get("data") or {}
     now = corpus.data.model_dump(mode="json", exclude={"path", "train", "dev", "test"})
     return all(trained.get(name) == value for name, value in now.items())
+
+
+def _shares(
+    model: Model, corpus: Corpus, split: str, progress: Progress | None
+) -> tuple[Float[np.ndarray, "texts classes"], dict[str, Float[np.ndarray, "texts classes"]]]:
+    """The probability of each class for each text by the whole model, and by each of its parts alone.
+
+    Texts without words get the prior, and so do texts of which a part says nothing.
+    """
+    prior = np.tile(np.array(model.prior, float), (len(corpus.rows[split]), 1))
+    whole, alone = prior.copy(), dict[str, np.ndarray]()
+    for texts, _, output in run(model, corpus, split, progress=progress):
+        whole[texts] = output.logits.double().softmax(-1).cpu().numpy()
+        for name, logits in output.parts.items():
+            said = (logits != logits[:, :1]).any(1).cpu().numpy()
+            shares = logits.double().softmax(-1).cpu().numpy()
+            alone.setdefault(name, prior.copy())[np.array(texts)[said]] = shares[said]
+    return whole, alone
+
+
+def _parts(
+    targets: Int[np.ndarray, "texts"], whole: Float[np.ndarray, "texts classes"], alone: Mapping[str, np.ndarray]
+) -> Parts | None:
+    if not alone.keys() >= {"wide", "trees"}:
+        return None
+    right, ngrams, trees = (each.argmax(1) == targets for each in (whole, alone["wide"], alone["trees"]))
+    gained = right.astype(float) - ngrams
+    [gain] = intervals(np.stack([gained, np.ones_like(gained)], -1)[:, None])
+    return Parts(float(ngrams.mean()), float(trees.mean()), gain)
 
 
 def _class_scores(label: str, right: int, texts: int, predicted: int) -> ClassScores:

@@ -18,7 +18,7 @@ from treetext.models import Model
 from treetext.show.documents import Document, Packed, is_projective, packed, parsed_documents
 from treetext.show.html import cell, html_table, table_plot
 from treetext.show.plots import curve
-from treetext.show.scores import scores_section
+from treetext.show.scores import points, scores_section
 from treetext.show.tables import Table
 
 if TYPE_CHECKING:
@@ -140,6 +140,9 @@ def _figures(evaluation: "Evaluation", documents: Sequence[Document], bag_of_wor
         "Texts": f"{evaluation.documents:,}{empty if evaluation.empty else ''}",
         "Projective trees": f"{share}<small>{told}</small>",
     }
+    if alone := evaluation.parts:
+        told = f"trees alone {100 * alone.trees:.1f}%; the trees add {points(alone.gain)}"
+        figures["N-grams alone"] = f"{100 * alone.ngrams:.1f}%<small>{told}</small>"
     parts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items())
     return f'<dl class="figures">{parts}</dl>'
 

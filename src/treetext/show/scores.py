@@ -7,7 +7,7 @@ from treetext.show.plots import confusion_plot, reliability_plot
 from treetext.show.tables import Cell, Table
 
 if TYPE_CHECKING:  # what draws trees needs no evaluation
-    from treetext.evaluation import Evaluation
+    from treetext.evaluation import Evaluation, Interval
 
 MOST_COLUMNS = 12
 """The largest number of classes whose confusions the terminal shows as a matrix."""
@@ -44,6 +44,13 @@ def scores_section(evaluation: "Evaluation") -> str:
         f" {100 * evaluation.ece:.1f}% ({CALIBRATION}); log loss {evaluation.log_loss:.3f} nats.</small></p>"
     )
     return f'<div class="side-by-side"><div>{confusions}</div><div class="narrow">{calibration}</div>{classes}</div>'
+
+
+def points(gain: "Interval") -> str:
+    """A difference of accuracies in percentage points, with its interval."""
+    if gain.value is None or gain.low is None or gain.high is None:  # a single text has no interval
+        return "–" if gain.value is None else f"{100 * gain.value:+.1f} points"
+    return f"{100 * gain.value:+.1f} points (95% interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
 
 
 def _classes(evaluation: "Evaluation") -> Table:
