@@ -29,7 +29,7 @@ def test_each_part_alone(corpus):
     model = documents_with_ngrams()
     model.prior = [0.2, 0.5, 0.3]
     found = evaluate(model, corpus)
-    whole, ngrams, trees = (right(model, corpus, part) for part in ("all", "wide", "trees"))
+    whole, ngrams, trees = (right(model, corpus, part) for part in ("all", "n-grams", "trees"))
     assert len({whole.mean(), ngrams.mean(), trees.mean()}) > 1, "they differ"
     assert found.accuracy == whole.mean()
     assert (found.parts.ngrams, found.parts.trees) == (ngrams.mean(), trees.mean())

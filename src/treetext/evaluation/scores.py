@@ -238,9 +238,9 @@ def _shares(
 def _parts(
     targets: Int[np.ndarray, "texts"], whole: Float[np.ndarray, "texts classes"], alone: Mapping[str, np.ndarray]
 ) -> Parts | None:
-    if not alone.keys() >= {"wide", "trees"}:
+    if not alone.keys() >= {"n-grams", "trees"}:
         return None
-    right, ngrams, trees = (each.argmax(1) == targets for each in (whole, alone["wide"], alone["trees"]))
+    right, ngrams, trees = (each.argmax(1) == targets for each in (whole, alone["n-grams"], alone["trees"]))
     gained = right.astype(float) - ngrams
     [gain] = intervals(np.stack([gained, np.ones_like(gained)], -1)[:, None])
     return Parts(float(ngrams.mean()), float(trees.mean()), gain)
