@@ -55,9 +55,14 @@ SOURCES = {
 }
 
 
+def set_name(source: str, size: int | None) -> str:
+    """The name of a subsample."""
+    return f"{source}-{size or 'all'}"
+
+
 def make_set(data: Path, out: Path, source: str, size: int | None, seed: int) -> Path:
     """Write train.jsonl, dev.jsonl and test.jsonl of a subsample, and return their directory."""
-    folder = out / f"{source}-{size or 'all'}-{seed}"
+    folder = out / f"{set_name(source, size)}-{seed}"
     if (folder / "test.jsonl").exists():
         return folder
     texts = SOURCES[source].read(data / source)

@@ -37,7 +37,7 @@ def _quiet() -> Iterator[None]:
 def fit(
     model: Model, recipe: Recipe, corpus: Corpus, folder: Path, resume: bool, devices: int | str, accelerator: str
 ) -> tuple[int, float, list[dict[str, Any]]]:
-    """Train a model, and load the weights of the epoch with the best dev accuracy into it.
+    """Train a model, and load the weights of the epoch that the recipe keeps into it.
 
     Returns that epoch, its dev accuracy, and the loss and accuracy of all epochs.
     """
@@ -50,7 +50,8 @@ def fit(
     always: Any = {"save_on_train_epoch_end": True, "enable_version_counter": False}
     best = ModelCheckpoint(folder, "best", monitor="dev_accuracy", mode="max", **always)
     last = ModelCheckpoint(folder, "last", **always)
-    patience = recipe.training.patience
+    keep = recipe.training.keep
+    patience = recipe.training.patience if keep == "best" else recipe.training.epochs
     stop = _Stop("dev_accuracy", mode="max", patience=patience, check_on_train_epoch_end=True)
     curve = Curve()
     bar = [RichProgressBar(console_kwargs={"stderr": True})] if sys.stderr.isatty() else []
@@ -81,7 +82,7 @@ def fit(
     except SystemExit:  # Lightning raises it after Ctrl-C, and ignores Ctrl-C from then on
         signal.signal(signal.SIGINT, handler)
         raise KeyboardInterrupt from None
-    kept, ended = (torch.load(folder / f"{name}.ckpt", "cpu", weights_only=True) for name in ("best", "last"))
+    kept, ended = (torch.load(folder / f"{name}.ckpt", "cpu", weights_only=True) for name in (keep, "last"))
     model.load_state_dict({name.removeprefix("model."): weights for name, weights in kept["state_dict"].items()})
     epoch, epochs = int(kept["epoch"]) + 1, ended["callbacks"][curve.state_key]["epochs"]
     return epoch, epochs[epoch - 1]["dev_accuracy"], epochs

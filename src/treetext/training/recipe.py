@@ -50,6 +50,9 @@ class Training(Settings):
     batch_size: int = Field(32, ge=1, description="number of texts in a batch")
     accumulate: int = Field(1, ge=1, description="number of batches whose gradients are averaged into one step")
     epochs: int = Field(50, ge=1, description="largest number of epochs")
+    keep: Literal["best", "last"] = Field(
+        "best", description="best: keep the epoch with the best dev accuracy; last: keep the last epoch"
+    )
     patience: int = Field(10, ge=1, description="number of epochs without a better dev accuracy before stopping")
     baselines: bool = Field(True, description="score the most frequent class and a bag of words on the same texts")
 

@@ -12,7 +12,10 @@ MOST_PIECES = 1.6
 MANY_WORDS = 1_000_000
 """From so many training words on, word2vec learns useful vectors from them."""
 MANY_TEXTS = 20_000
-"""From so many training texts on, pretrained vectors are tuned. Fewer texts would be learnt by heart."""
+"""From so many training texts on, pretrained vectors are tuned and pairs are read by bi-LSTMs. Fewer texts would be
+learnt by heart."""
+MANY_DEV = 1_000
+"""From so many dev texts on, dev accuracy chooses the epoch. Fewer texts would choose by chance."""
 STEPS, WORDS = 1_000, 5_000_000
 """Training ends after about so many steps or words, whichever come first."""
 PIECE_SIZE = 256
@@ -26,6 +29,8 @@ class Shape(NamedTuple):
     texts: int
     words: int
     """The number of words of all texts."""
+    dev: int
+    """The number of dev texts."""
     english: bool
     """Whether the texts are in English. False if wordllama is not installed, as then it makes no difference."""
 
@@ -33,7 +38,7 @@ class Shape(NamedTuple):
 def sized(recipe: Recipe, corpus: Corpus) -> tuple[Recipe, str]:
     """The recipe with the values that the training data choose, and a line that says which."""
     train = corpus.whole("train")
-    shape = Shape(len(train), int(corpus.encoded.sizes[train].sum()), _is_english(corpus))
+    shape = Shape(len(train), int(corpus.encoded.sizes[train].sum()), len(corpus.whole("dev")), _is_english(corpus))
     if unknown := [key for key in recipe.auto if key not in CHOICES]:
         raise BadInput(f"auto: {unknown[0]!r}: not chosen by the data; expected some of {', '.join(CHOICES)}")
     chosen: dict[str, Any] = {}
@@ -56,8 +61,22 @@ def _min_count(shape: Shape, recipe: Recipe) -> int:
     return few if shape.texts < MANY_TEXTS else 5
 
 
+def _encoder(shape: Shape, _: Recipe) -> str:
+    return "feedforward" if shape.texts < MANY_TEXTS else "bilstm"
+
+
 def _vectors_rate(shape: Shape, recipe: Recipe) -> float:
-    return 0.0 if _pretrained(recipe) and shape.texts < MANY_TEXTS else 1.0
+    if not _pretrained(recipe):
+        return 1.0
+    return 0.0 if shape.texts < MANY_TEXTS else 0.1
+
+
+def _batch_size(shape: Shape, _: Recipe) -> int:
+    return 16 if shape.texts < 5_000 else 32 if shape.texts < 50_000 else 64
+
+
+def _keep(shape: Shape, _: Recipe) -> str:
+    return "last" if shape.dev < MANY_DEV else "best"
 
 
 def _epochs(shape: Shape, recipe: Recipe) -> int:
@@ -69,8 +88,11 @@ def _epochs(shape: Shape, recipe: Recipe) -> int:
 CHOICES: dict[str, Callable[[Shape, Recipe], Any]] = {
     "model.vocabulary.vectors": _vectors,
     "model.vocabulary.min_count": _min_count,
+    "model.words.encoder": _encoder,
     "training.vectors_rate": _vectors_rate,
+    "training.batch_size": _batch_size,
     "training.epochs": _epochs,
+    "training.keep": _keep,
 }
 """The keys that may be in ``auto``, and the functions that choose their values."""
 

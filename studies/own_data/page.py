@@ -1,0 +1,137 @@
+"""The page of this study: a table of accuracies, one of differences, and the costs."""
+
+from collections.abc import Mapping
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+
+from studies.markdown import NOT_RUN, markdown
+from studies.own_data.sets import SOURCES, set_name
+
+ROWS = {
+    "most frequent class": ("majority", "whole"),
+    "tf-idf": ("tf-idf", "whole"),
+    "bag of vectors": ("vectors", "whole"),
+    "**default**": ("default", "whole"),
+    "n-grams alone": ("default", "n-grams"),
+    "trees alone": ("default", "trees"),
+    "no trees": ("no-trees", "whole"),
+}
+"""The columns of the table: the system, and which of its parts."""
+SAMPLES = 2000
+INTRODUCTION = """\
+# Own data: the default beside linear models
+
+Subsamples of real data sets stand for users' own files. `python -m studies.own_data run --data DIR` draws them, trains \
+all systems, and writes this page. Seeds draw the texts, and the weights. Choices are made on dev data, a ninth of the \
+texts; test data are at most 2,000 texts and are scored once for each model.
+
+- **tf-idf**: scikit-learn's logistic regression on tf-idf of words, or of words and bigrams; for pairs, of each \
+sentence, of what both have, and of what only one has. Length and strength are chosen on dev data (12 trials).
+- **bag of vectors**: the mean of learnt vectors of words and bigrams, and a softmax (Joulin et al. 2017); 3 trials.
+- **default**: `documents/default` or `pairs/default`, one trial. **n-grams alone** and **trees alone** are its two \
+parts, which are trained apart. **no trees**: the default without attention.
+"""
+
+Results = Mapping[tuple[str, str], Mapping[str, Any]]
+
+
+def page(results: Results) -> str:
+    """The whole page."""
+    names = [set_name(source, size) for source, each in SOURCES.items() for size in each.sizes]
+    return "\n".join([
+        INTRODUCTION,
+        "## Test accuracy\n\nIn percent: the mean and the standard deviation over seeds.\n",
+        _scores(results, names, "accuracy"),
+        _summary(results, names),
+        "## Differences\n",
+        "Points of the default above others, with 95% intervals of a paired bootstrap over test texts and seeds.\n",
+        _differences(results, names),
+        "## Macro-F1\n",
+        _scores(results, names, "macro_f1"),
+        "## Cost\n\nSeconds of training and scoring, with all trials, on 2 cores, and the peak of memory in MB.\n",
+        _costs(results, names),
+    ])  # fmt: skip
+
+
+def _rows(results: Results, name: str, system: str, part: str) -> dict[int, Mapping[str, Any]]:
+    """The scores of a row on a set, by seed."""
+    found = {}
+    for seed in range(1, 10):
+        rows = results.get((f"{name}.{seed}", system), {}).get("rows", {})
+        if part in rows:
+            found[seed] = rows[part]
+    return found
+
+
+def _scores(results: Results, names: list[str], score: str) -> str:
+    lines = []
+    for name in names:
+        cells = []
+        for system, part in ROWS.values():
+            values = [100 * row[score] for row in _rows(results, name, system, part).values()]
+            deviation = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
+            cells.append(f"{mean(values):.1f}{deviation}" if values else NOT_RUN)
+        seeds = len(_rows(results, name, "default", "whole"))
+        lines.append([name, *cells, str(seeds)])
+    return markdown(["set", *ROWS, "seeds"], lines)
+
+
+def _summary(results: Results, names: list[str]) -> str:
+    """The mean over all sets of the difference between the default and tf-idf."""
+    gains = []
+    for name in names:
+        ours, theirs = (_rows(results, name, system, "whole") for system in ("default", "tf-idf"))
+        shared = ours.keys() & theirs.keys()
+        if shared:
+            gains.append(100 * mean(ours[seed]["accuracy"] - theirs[seed]["accuracy"] for seed in shared))
+    if not gains:
+        return ""
+    return (
+        f"The default is {mean(gains):+.1f} points above tf-idf on the mean over {len(gains)} of {len(names)} sets, and"
+        f" at or above it on {sum(gain >= 0 for gain in gains)} of them.\n"
+    )
+
+
+def _differences(results: Results, names: list[str]) -> str:
+    others = [title for title in ROWS if title != "**default**"]
+    lines = []
+    for name in names:
+        ours = _rows(results, name, "default", "whole")
+        lines.append([name, *(_difference(ours, _rows(results, name, *ROWS[title])) for title in others)])
+    return markdown(["default above", *others], lines)
+
+
+def _difference(ours: Mapping[int, Mapping[str, Any]], theirs: Mapping[int, Mapping[str, Any]]) -> str:
+    shared = sorted(ours.keys() & theirs.keys())
+    if not shared:
+        return NOT_RUN
+    gaps = [100.0 * (_right(ours[seed]).astype(float) - _right(theirs[seed])) for seed in shared]
+    random = np.random.default_rng(0)
+    means = []
+    for _ in range(SAMPLES):
+        drawn = [gaps[i] for i in random.integers(len(gaps), size=len(gaps))]
+        means.append(np.mean([random.choice(gap, len(gap)).mean() for gap in drawn]))
+    low, high = np.percentile(means, [2.5, 97.5])
+    return f"{np.mean([gap.mean() for gap in gaps]):+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def _right(row: Mapping[str, Any]) -> np.ndarray:
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(row["right"]), np.uint8))
+    return bits[: row["texts"]].astype(bool)
+
+
+def _costs(results: Results, names: list[str]) -> str:
+    systems = list(dict.fromkeys(system for system, _ in ROWS.values()))
+    lines = []
+    for name in names:
+        cells = []
+        for system in systems:
+            found = [results[key] for key in ((f"{name}.{seed}", system) for seed in range(1, 10)) if key in results]
+            seconds, megabytes = (
+                mean(each[cost] for each in found) if found else 0 for cost in ("seconds", "megabytes")
+            )
+            cells.append(f"{seconds:.0f} s, {megabytes:,.0f} MB" if found else NOT_RUN)
+        lines.append([name, *cells])
+    return markdown(["set", *systems], lines)
