@@ -23,9 +23,9 @@ SAMPLES = 2000
 INTRODUCTION = """\
 # Own data: the default beside linear models
 
-Subsamples of real data sets stand for users' own files. `python -m studies.own_data run --data DIR` draws them, trains \
-all systems, and writes this page. Seeds draw the texts, and the weights. Choices are made on dev data, a ninth of the \
-texts; test data are at most 2,000 texts and are scored once for each model.
+Subsamples of real data sets stand for users' own files. `python -m studies.own_data run --data DIR` draws them, \
+trains all systems, and writes this page. Seeds draw the texts and the weights. Choices are made on dev data, a ninth \
+of the texts. Test data are at most 2,000 texts, which are scored once for each model.
 
 - **tf-idf**: scikit-learn's logistic regression on tf-idf of words, or of words and bigrams; for pairs, of each \
 sentence, of what both have, and of what only one has. Length and strength are chosen on dev data (12 trials).

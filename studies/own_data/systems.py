@@ -90,7 +90,7 @@ def tf_idf(folder: Path, _: int) -> Scored:
 
 
 def bag_of_vectors(folder: Path, seed: int) -> Scored:
-    """The mean of learnt vectors of words and bigrams, and a softmax (Joulin et al. 2017). Its rate is chosen on dev."""
+    """The mean of learnt vectors of words and bigrams, and a softmax (Joulin et al. 2017); its rate by dev accuracy."""
     parts = {split: Texts.of(folder / f"{split}.jsonl") for split in ("train", "dev", "test")}
     classes = sorted(set(parts["train"].labels.tolist()))
     known = {gram for grams in parts["train"].grams(1) for gram in grams}

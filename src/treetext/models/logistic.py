@@ -64,7 +64,7 @@ def fit_logistic(
     With few texts, the loss is the mean of that on dev data and that on held-out folds of the training data: a small
     dev set alone decides little.
     """
-    few = len(y) <= FEW
+    few = FOLDS <= len(y) <= FEW
     labels, dev_labels = torch.from_numpy(y).long(), torch.from_numpy(dev_y).long()
     # The span of the vectors of texts has fewer dimensions than there are features.
     in_span = few and len(y) ** 2 < SPARSE * x.nnz
@@ -127,7 +127,12 @@ def _solve(features: Matrix, hot: Tensor, weight: Tensor, bias: Tensor, penalty:
         return (penalty / 2) * (weight * weight).sum() - (scores * hot).sum() / len(hot)
 
     solver: Any = torch.optim.LBFGS(
-        [weight, bias], max_iter=ITERATIONS, tolerance_grad=1e-6, tolerance_change=1e-7, line_search_fn="strong_wolfe"
+        [weight, bias],
+        max_iter=ITERATIONS,
+        history_size=10,
+        tolerance_grad=1e-6,
+        tolerance_change=1e-7,
+        line_search_fn="strong_wolfe",
     )
     with torch.no_grad():
         solver.step(closure)

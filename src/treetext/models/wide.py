@@ -23,6 +23,10 @@ SHARES = [i / 10 for i in range(11)]
 """The weights of the trees to choose from; the n-grams have the rest."""
 
 
+MOST_WEIGHTS = 50_000_000
+"""The most weights of a part: with many classes, only the n-grams that most texts have get weights."""
+
+
 class WideSettings(Settings):
     """The settings of a `Wide` part."""
 
@@ -77,6 +81,8 @@ class Wide(nn.Module):
         ngrams = Ngrams.of(
             map(texts.sentences_of, train.tolist()), settings.min_count, settings.characters is not False, pair
         )
+        if len(ngrams) * len(labels) > MOST_WEIGHTS:
+            ngrams = ngrams.only(np.sort(np.argsort(ngrams.idf, kind="stable")[: MOST_WEIGHTS // len(labels)]))
         vectors = []
         for rows in (train, dev):
             vectors.append(ngrams.vectors(map(texts.sentences_of, rows.tolist())))
