@@ -5,10 +5,11 @@ import pytest
 import torch
 from scipy.sparse import csr_array, random_array
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from torch.nn.functional import cross_entropy
 
 from treetext.models import logistic
-from treetext.models.logistic import STRENGTHS, fit_logistic
+from treetext.models.logistic import FOLDS, STRENGTHS, TEMPERATURES, best_temperature, fit_logistic
 
 
 def problem(classes, texts=90, features=200, density=0.3, seed=0):
@@ -43,7 +44,6 @@ def test_as_scikit_learn(monkeypatch, span, classes, strength):
     for some in (x, dev_x):
         mine = (torch.from_numpy(some @ found.weight.numpy()) + found.bias).softmax(-1)
         np.testing.assert_allclose(mine, theirs.predict_proba(some), atol=2e-3)
-    np.testing.assert_allclose(found.dev.softmax(-1), theirs.predict_proba(dev_x), atol=2e-3)
     assert found.strength == strength
     assert found.weight.shape == (x.shape[1], classes)
     torch.testing.assert_close(found.weight.sum(1), torch.zeros(x.shape[1]), atol=1e-3, rtol=0)
@@ -61,26 +61,25 @@ def test_both_paths_have_the_same_solution(monkeypatch, few):
     one, other = results
     assert one.strength == other.strength
     assert one.loss == pytest.approx(other.loss, abs=1e-3)
-    for name in ("weight", "held_out", "dev"):
-        torch.testing.assert_close(getattr(one, name), getattr(other, name), atol=0.02, rtol=0.02)
+    torch.testing.assert_close(one.weight, other.weight, atol=0.02, rtol=0.02)
 
 
+@pytest.mark.parametrize("span", [True, False])
 @pytest.mark.parametrize("few", [True, False])
-def test_the_logits_of_a_text_do_not_depend_on_its_label(monkeypatch, few):
-    """Those of training texts are held out."""
-    if not few:
-        monkeypatch.setattr(logistic, "FEW", 10)
+def test_the_loss_is_of_other_texts(monkeypatch, span, few):
+    """Of dev texts; with few training texts, also of those that a regression on the other folds has not seen."""
+    in_span(monkeypatch, span)
+    monkeypatch.setattr(logistic, "FEW", 5000 if few else 10)
     x, y, classes, dev_x, dev_y = problem(3)
-    found = fit_logistic(x, y, classes, dev_x, dev_y, [1.0])
-    for text in range(0, len(y), 30):
-        turned = y.copy()
-        turned[text] = (turned[text] + 1) % classes
-        other = fit_logistic(x, turned, classes, dev_x, dev_y, [1.0])
-        torch.testing.assert_close(other.held_out[text], found.held_out[text], atol=1e-5, rtol=0)
-        assert not torch.allclose(other.dev, found.dev, atol=1e-4)
-    fitted = torch.from_numpy(x @ found.weight.numpy()) + found.bias
-    labels = torch.from_numpy(y)
-    assert cross_entropy(fitted, labels) < cross_entropy(found.held_out, labels)
+    found = fit_logistic(x, y, classes, dev_x, dev_y, [3.0])
+    on_dev = log_loss(dev_y, regression(x, y, classes, 3.0).predict_proba(dev_x))
+    held_out = np.zeros((len(y), classes))
+    fold = np.random.default_rng(0).permutation(len(y)) % FOLDS
+    for k in range(FOLDS):
+        held_out[fold == k] = regression(x[fold != k], y[fold != k], classes, 3.0).predict_proba(x[fold == k])
+    expected = (on_dev + log_loss(y, held_out)) / 2 if few else on_dev
+    assert found.loss == pytest.approx(expected, abs=2e-3)
+    assert abs(on_dev - log_loss(y, held_out)) > 0.02, "the two differ"
 
 
 def test_the_strength_has_the_least_loss(monkeypatch):
@@ -89,13 +88,7 @@ def test_the_strength_has_the_least_loss(monkeypatch):
     for few in (True, False):
         monkeypatch.setattr(logistic, "FEW", 5000 if few else 10)
         best = fit_logistic(x, y, classes, dev_x, dev_y)
-        losses = {}
-        for strength in STRENGTHS:
-            each = fit_logistic(x, y, classes, dev_x, dev_y, [strength])
-            on_dev = float(cross_entropy(each.dev, torch.from_numpy(dev_y)))
-            held_out = float(cross_entropy(each.held_out, torch.from_numpy(y)))
-            losses[strength] = (on_dev + held_out) / 2 if few else on_dev
-            assert each.loss == pytest.approx(losses[strength], abs=1e-6)
+        losses = {strength: fit_logistic(x, y, classes, dev_x, dev_y, [strength]).loss for strength in STRENGTHS}
         assert best.strength == min(losses, key=losses.__getitem__)
         assert best.loss == pytest.approx(losses[best.strength], abs=2e-3)
     assert STRENGTHS[0] < best.strength < STRENGTHS[-1], "there is something to choose"
@@ -104,7 +97,7 @@ def test_the_strength_has_the_least_loss(monkeypatch):
 def test_the_same_twice():
     one, other = (fit_logistic(*problem(3)) for _ in range(2))
     assert torch.equal(one.weight, other.weight)
-    assert torch.equal(one.held_out, other.held_out)
+    assert one.loss == other.loss
 
 
 def test_texts_in_another_order():
@@ -131,4 +124,27 @@ def test_many_equal_texts(monkeypatch, span):
     some = np.random.default_rng(0).integers(0, 20, 300)
     found = fit_logistic(x[some], y[some], classes, dev_x, dev_y, [0.3])
     theirs = regression(x[some], y[some], classes, 0.3)
-    np.testing.assert_allclose(found.dev.softmax(-1), theirs.predict_proba(dev_x), atol=5e-3)
+    mine = (torch.from_numpy(dev_x @ found.weight.numpy()) + found.bias).softmax(-1)
+    np.testing.assert_allclose(mine, theirs.predict_proba(dev_x), atol=5e-3)
+
+
+def test_no_features_leave_the_shares_of_the_classes():
+    """As where no n-gram occurs in two texts."""
+    y = np.array([0, 1, 1, 1] * 5)
+    found = fit_logistic(csr_array((20, 0), dtype=np.float32), y, 2, csr_array((4, 0), dtype=np.float32), y[:4])
+    assert found.weight.shape == (0, 2)
+    torch.testing.assert_close(found.bias.softmax(-1), torch.tensor([0.25, 0.75]), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("heat", TEMPERATURES[4:-4:6])
+def test_the_best_temperature(heat):
+    """That of the scores that the labels were drawn by; no other has a smaller loss."""
+    generator = torch.Generator().manual_seed(0)
+    logits = 2 * torch.randn(20_000, 3, generator=generator)
+    labels = torch.multinomial(logits.softmax(-1), 1, generator=generator)[:, 0]
+    best = best_temperature(logits * heat, labels)
+    assert best == pytest.approx(heat, rel=0.2)
+    assert cross_entropy(logits * heat / best, labels) <= min(
+        cross_entropy(logits * heat / each, labels) for each in TEMPERATURES
+    )
+    assert best_temperature(logits, (-logits).argmax(-1)) == TEMPERATURES[-1], "scores that are wrong count least"
