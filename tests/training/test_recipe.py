@@ -4,6 +4,7 @@ import pytest
 
 from tests.training.recipes import OLD, message, packaged
 from treetext.data import BadInput, Vocabulary, find_reader
+from treetext.data.ngrams import Ngrams
 from treetext.models import find_model
 from treetext.training import Recipe, load_reader, load_recipe, needs_data, parse_overrides, recipe_names
 

@@ -62,7 +62,7 @@ def test_a_key_like_no_other():
         ("seed", -1, "seed: Input should be greater than or equal to 0"),
         ("model", 5, "hidden-trees/both: model: got 5; expected a section with a kind"),
         ("data", [], "hidden-trees/both: data: got []; expected a section with a format"),
-        ("vocabulary", 5, "hidden-trees/both: vocabulary: unknown; expected one of about, data, model, "),
+        ("vocabulary", 5, "hidden-trees/both: vocabulary: unknown; expected one of about, auto, data, "),
         ("model.hidden.size", 5, "hidden is a value, not a section"),
         ("data.path", "x", "hidden-trees are generated, not read"),
         ("training.learning_rate", float("nan"), "training.learning_rate: "),

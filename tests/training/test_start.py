@@ -8,7 +8,7 @@ import torch
 from tests.cli.running import invoke, options, refusal
 from tests.training.small import reviews, tiny, weights, write_table
 from treetext.data import BadInput, open_corpus
-from treetext.models import load_model
+from treetext.models import load_model, save_model
 from treetext.models.transfer import take_over
 from treetext.training import new_model, train
 
@@ -73,17 +73,17 @@ def test_the_last_layer_is_copied_for_the_same_labels_only(source, tmp_path):
     assert last(reviews(tmp_path / "other", train=two, dev=two, test=two))
 
 
-def test_a_wide_part_is_not_copied(tmp_path):
+def test_a_wide_part_is_fitted_anew(tmp_path):
     data = reviews(tmp_path / "data", train=[(f"{text} {i}", label) for i, (text, label) in enumerate(OTHERS)],
                    dev=OTHERS, test=OTHERS)  # fmt: skip
-    first = train(tiny(data, model__wide={}, training__epochs=1), tmp_path / "first")
-    with torch.no_grad():
-        first.wide.weight.fill_(7.0)
-    recipe = tiny(data, model__wide={})
-    model = new_model(recipe, open_corpus(recipe.data))
-    fitted = weights(model.wide)
-    take_over(model, first)
-    assert weights(model.wide) == fitted
+    recipe = tiny(data, model__wide={}, training__epochs=1)
+    first = train(recipe, tmp_path / "first")
+    fitted = weights(first.wide)
+    first.wide.weight.fill_(7.0)
+    save_model(first, tmp_path / "first", replace=True)
+    model = train(recipe, tmp_path / "model", start_from=tmp_path / "first")
+    assert weights(model.wide).keys() == fitted.keys()
+    assert [weights(model.wide)[name] == fitted[name] for name in ("weight", "bias")] == [True, True]
 
 
 def test_settings_of_weights_are_those_of_the_source(source, moods, tmp_path):

@@ -77,7 +77,7 @@ def test_every_setting_is_described(format, kind, tmp_path):  # noqa: A002
     recipe = load_template({"data": {"format": format, **second}, "model": {"kind": kind}})
     printed = to_toml(recipe)
     for line in printed.split("[training.objectives]")[0].splitlines():
-        assert not line or re.fullmatch(r"(# )?(\[[a-z._]+\]|[a-z0-9_]+ = \S.*?)  # \S.*", line), line
+        assert not line or re.fullmatch(r"(# ){0,2}(\[[a-z._]+\]|[a-z0-9_]+ = \S.*?)  # \S.*", line), line
     plain = [re.sub(r"  # .*", "", line) for line in printed.splitlines()]
     for section, settings in sections(recipe):
         start = plain.index(f"[{section}]") if section else -1
@@ -113,7 +113,8 @@ def test_comments():
     assert "# path = …  # a file, a directory, an archive, or a name on the hub" in lines
     assert 'kind = "structured-documents"  # the system; its name in the registry' in lines
     assert "# [model.wide]  # a linear model of n-grams beside the trees" in lines
-    assert "# characters = true  # n-grams of characters too (documents only)" in lines
+    assert "# min_count = 2  # least number of training texts that have an n-gram" in lines
+    assert any(line.startswith("# # characters = …  # n-grams of characters too") for line in lines), "unset in both"
 
 
 def test_an_unset_section_can_be_uncommented(tmp_path):

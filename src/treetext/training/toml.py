@@ -45,7 +45,7 @@ def _lines(settings: BaseModel, values: Mapping[str, Any], section: str = "", ma
         if inner is not None or isinstance(value, dict):
             sections.append((f"{section}{_key(name)}", inner, value, about))
         elif value is None:
-            yield f"# {_key(name)} = …{about}"
+            yield f"{mark}# {_key(name)} = …{about}"
         else:
             yield f"{mark}{_key(name)} = {_value(value)}{about}"
     for name, inner, value, about in sections:
