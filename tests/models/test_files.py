@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.models.building import PAIRS, TEXTS, documents, pairs
+from tests.models.building import PAIRS, TEXTS, documents, documents_with_ngrams, pairs
 from tests.models.hub import Hub
 from tests.models.model_test import assert_same_bits, contents
 from treetext import load_model, save_model
@@ -191,6 +191,15 @@ def test_saving_over_a_model(saved):
     assert (saved.parent / "file").read_text() == "x"
 
 
+def test_a_model_without_ngrams_over_one_with_them(tmp_path):
+    save_model(documents_with_ngrams(), tmp_path / "model")
+    (tmp_path / "model" / "notes.txt").write_text("mine")
+    assert load_model(tmp_path / "model").wide is not None
+    save_model(documents(), tmp_path / "model", replace=True)
+    assert set(contents(tmp_path / "model")) == NAMES | {"notes.txt"}
+    assert load_model(tmp_path / "model").wide is None
+
+
 def test_other_files_in_the_directory_stay(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     save_model(documents(), tmp_path)
@@ -330,6 +339,7 @@ def test_models_of_format_1_are_saved_in_the_new_one(name, tmp_path):
         **old["settings"],
         "kind": f"structured-{old['settings']['task']}",
         "vocabulary": old["about"]["recipe"]["vocabulary"],
+        "wide": None,
     }
     assert load_model(tmp_path / "new").settings == model.settings
 

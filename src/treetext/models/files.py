@@ -55,7 +55,7 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
     """
     directory = Path(directory)
     check_free(directory, replace)
-    is_new = not directory.exists()
+    is_new, before = not directory.exists(), _files_of(directory)
     directory.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".saving-", dir=directory))
     try:
@@ -85,8 +85,8 @@ def save_model(model: Model, directory: str | Path, *, replace: bool = False, ha
         for name in (*files, CARD, CONFIG):
             shutil.copymode(aside / CONFIG, aside / name)  # safetensors lets only the owner read, whatever the umask
             os.replace(aside / name, directory / name)
-        if model.splits is None:  # those of a model that was here before
-            (directory / SPLITS).unlink(missing_ok=True)
+        for name in before.difference(files):
+            (directory / name).unlink(missing_ok=True)
     except (OSError, SafetensorError) as error:  # such as a full disk
         problem = getattr(error, "strerror", None) or error
         raise OSError(f"{directory}: not saved: {problem}; what was there is as it was") from None
@@ -219,6 +219,15 @@ def _config(directory: Path) -> Config:
         return Config.model_validate(values)
     except ValidationError as error:
         raise BadInput(f"{path}: {_problem(error)}") from None
+
+
+def _files_of(directory: Path) -> set[str]:
+    """The files of a model that is in a directory, as far as its settings can be read."""
+    try:
+        files = _part(json.loads((directory / CONFIG).read_bytes()), "sha256")
+    except (OSError, ValueError):
+        return set()
+    return {name for name in files if Path(name).name == name} if isinstance(files, dict) else set()
 
 
 def _migrated(values: dict[str, Any]) -> dict[str, Any]:

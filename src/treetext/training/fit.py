@@ -92,6 +92,7 @@ def train(
         _check_same_data(corpus, out / "training")
     started = recipe
     if recipe.auto:
+        _check_trainable(corpus)
         recipe, line = sized(recipe, corpus)
         say(line)
     model = new_model(recipe, corpus, progress, say)
@@ -138,10 +139,7 @@ def train(
 
 def new_model(recipe: Recipe, corpus: Corpus, progress: Progress | None = None, say: Any = None) -> Model:
     """An untrained model for a corpus."""
-    corpus.check_labels(corpus.classes)
-    for split in ("train", "dev"):
-        if not len(corpus.whole(split)):
-            raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one")
+    _check_trainable(corpus)
     torch.manual_seed(recipe.seed)
     for line in [*corpus.notes, *corpus.remarks] if say else ():
         say(line)
@@ -185,6 +183,14 @@ def _how_to_resume(folder: Path) -> str:
     if (folder / "last.ckpt").exists():
         return f"stopped; {folder} holds all whole epochs: the same command with --resume continues"
     return "stopped in the first epoch: nothing to resume from"
+
+
+def _check_trainable(corpus: Corpus) -> None:
+    """Raise `BadInput` unless there are two classes or more, no others in dev and test, and words in train and dev."""
+    corpus.check_labels(corpus.classes)
+    for split in ("train", "dev"):
+        if not len(corpus.whole(split)):
+            raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one")
 
 
 def _check_same(recipe: Recipe, out: Path) -> None:

@@ -37,10 +37,10 @@ class Shape(NamedTuple):
 
 def sized(recipe: Recipe, corpus: Corpus) -> tuple[Recipe, str]:
     """The recipe with the values that the training data choose, and a line that says which."""
-    train = corpus.whole("train")
-    shape = Shape(len(train), int(corpus.encoded.sizes[train].sum()), len(corpus.whole("dev")), _is_english(corpus))
     if unknown := [key for key in recipe.auto if key not in CHOICES]:
         raise BadInput(f"auto: {unknown[0]!r}: not chosen by the data; expected some of {', '.join(CHOICES)}")
+    train = corpus.whole("train")
+    shape = Shape(len(train), int(corpus.encoded.sizes[train].sum()), len(corpus.whole("dev")), _is_english(corpus))
     chosen: dict[str, Any] = {}
     for key, choose in CHOICES.items():  # in this order: a choice may depend on those before
         if key in recipe.auto:
