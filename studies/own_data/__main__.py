@@ -14,7 +14,7 @@ import typer
 
 from studies.own_data.page import page
 from studies.own_data.sets import SOURCES, make_set, set_name
-from studies.own_data.systems import SYSTEMS, Scored, Texts
+from studies.own_data.systems import MAIN, SYSTEMS, Scored, Texts
 from studies.runs import read, write
 from treetext.cli import note
 from treetext.training import machine
@@ -30,7 +30,7 @@ def run_all(
         Path | None, typer.Option(metavar="DIR", help="The directory of all data sets (default: $TREETEXT_DATA).")
     ] = None,
     only: Annotated[str, typer.Option(metavar="NAME", help="Only sets whose names start with this: yelp-500.")] = "",
-    systems: Annotated[str, typer.Option(metavar="NAMES", help="Systems, with commas between.")] = ",".join(SYSTEMS),
+    systems: Annotated[str, typer.Option(metavar="NAMES", help="Systems, with commas between.")] = ",".join(MAIN),
     seeds: Annotated[int, typer.Option(min=1, max=SEEDS, help="Most seeds.")] = SEEDS,
     again: Annotated[bool, typer.Option("--again", help="Also run what is done.")] = False,
     work: Annotated[Path, typer.Option(metavar="DIR", help="The directory of the files.")] = Path("models/own_data"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from studies.markdown import NOT_RUN, markdown
 from studies.own_data.sets import SOURCES, set_name
+from studies.own_data.systems import CHANGES
 
 ROWS = {
     "most frequent class": ("majority", "whole"),
@@ -48,6 +49,8 @@ def page(results: Results) -> str:
         "## Differences\n",
         "Points of the default above others, with 95% intervals of a paired bootstrap over test texts and seeds.\n",
         _differences(results, names),
+        "## What matters\n\nTest accuracy of the trees alone, with one change of the default.\n",
+        _changes(results, names),
         "## Macro-F1\n",
         _scores(results, names, "macro_f1"),
         "## Cost\n\nSeconds of training and scoring, with all trials, on 2 cores, and the peak of memory in MB.\n",
@@ -92,6 +95,18 @@ def _summary(results: Results, names: list[str]) -> str:
         f"The default is {mean(gains):+.1f} points above tf-idf on the mean over {len(gains)} of {len(names)} sets, and"
         f" at or above it on {sum(gain >= 0 for gain in gains)} of them.\n"
     )
+
+
+def _changes(results: Results, names: list[str]) -> str:
+    """The accuracy of the trees alone, for sets on which some change was run."""
+    systems = {"default": "default"} | {f"change-{name}": title for name, (title, _) in CHANGES.items()}
+    there = [name for name in names if any(_rows(results, name, f"change-{change}", "trees") for change in CHANGES)]
+    lines = []
+    for system, title in systems.items():
+        rows = [_rows(results, name, system, "trees") for name in there]
+        cells = [f"{100 * mean(row['accuracy'] for row in found.values()):.1f}" if found else NOT_RUN for found in rows]
+        lines.append([title, *cells])
+    return markdown(["", *there], lines)
 
 
 def _differences(results: Results, names: list[str]) -> str:

@@ -169,12 +169,37 @@ def without_trees(folder: Path, seed: int) -> dict[str, Scored]:
     return {"whole": default(folder, seed, none)["whole"]}
 
 
+CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "word2vec": (
+        "word2vec of the training texts",
+        {"model.vocabulary.vectors": "word2vec", "training.vectors_rate": 1.0},
+    ),
+    "random": ("random vectors", {"model.vocabulary.vectors": "random", "training.vectors_rate": 1.0}),
+    "tuned": ("pretrained vectors, tuned", {"training.vectors_rate": 1.0}),
+    "rare": ("no words that occur less than 6 times", {"model.vocabulary.min_count": 6}),
+    "epochs": ("10 epochs, whatever the size", {"training.epochs": 10}),
+    "best": ("the best epoch by dev accuracy", {"training.keep": "best"}),
+    "constant": ("a constant rate", {"training.schedule": "constant", "training.warmup": 0.0}),
+    "slow": ("a rate of 5e-4", {"training.learning_rate": 5e-4}),
+    "small": ("vectors of a deviation of 0.1", {"model.vocabulary.deviation": 0.1}),
+    "dropout": ("dropout of 0.5", {"model.dropout": 0.5}),
+}
+"""Changes of the default, with their titles: what it had before, or might have instead."""
+
+
+def changed(name: str) -> Callable[[Path, int], dict[str, Scored]]:
+    """The default with one of the changes."""
+    return lambda folder, seed: default(folder, seed, CHANGES[name][1])
+
+
+MAIN = ("majority", "tf-idf", "vectors", "default", "no-trees")
 SYSTEMS: dict[str, tuple[str, Callable[[Path, int], Scored | dict[str, Scored]]]] = {
     "majority": ("most frequent class", majority),
     "tf-idf": ("tf-idf, logistic regression", tf_idf),
     "vectors": ("bag of vectors", bag_of_vectors),
     "default": ("default", default),
     "no-trees": ("default without trees", without_trees),
+    **{f"change-{name}": (title, changed(name)) for name, (title, _) in CHANGES.items()},
 }
 """The systems by name, with a title. A system may score several rows at once."""
 
