@@ -175,7 +175,7 @@ def shrink(model: M, words: int) -> M:
     small = type(model)(
         model.settings, model.labels, model.tokenizer, prior=model.prior, about=dict(model.about), **parts
     )
-    small.splits = model.splits
+    small.temperature, small.splits = model.temperature, model.splits
     small.to(model.embedding.weight).load_state_dict(weights)
     return small.eval()
 

@@ -93,8 +93,9 @@ def train(
     started = recipe
     if recipe.auto:
         _check_trainable(corpus)
-        recipe, line = sized(recipe, corpus)
-        say(line)
+        recipe, lines = sized(recipe, corpus)
+        for line in lines:
+            say(line)
     model = new_model(recipe, corpus, progress, say)
     taken = take_over(model, source) if source else None
     if taken:

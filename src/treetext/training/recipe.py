@@ -131,9 +131,10 @@ def recipe_values(
         values = _read(str(source))
     values = migrated(values)
     for key, value in (overrides or {}).items():
+        given: dict[str, Any] = {}
+        _set(given, key, value)
+        _decide(values, given)
         _set(values, key, value)
-        if key in values.get("auto", ()):
-            values["auto"] = [other for other in values["auto"] if other != key]
         values = migrated(values)  # after each, so that the last override counts, with an old name or today's
     return values
 
@@ -236,9 +237,21 @@ def _merged(values: dict[str, Any], where: str) -> dict[str, Any]:
     for base in bases if isinstance(bases, list) else [bases]:
         if not (RECIPES / f"{base}.toml").is_file():
             raise BadInput(f"{where}: base: no recipe {base!r}; `treetext recipes` lists those of the package")
-        _update(merged, _based(base))
+        _decide(merged, more := _based(base))
+        _update(merged, more)
+    _decide(merged, values)
     _update(merged, values)
     return migrated(merged)
+
+
+def _decide(values: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Take the keys that `more` has a value for out of ``auto``, unless it has an ``auto`` itself."""
+    if isinstance(values.get("auto"), list) and "auto" not in more:
+        values["auto"] = [key for key in values["auto"] if not _has(migrated(more), str(key).split("."))]
+
+
+def _has(values: Any, keys: list[str]) -> bool:
+    return not keys or (isinstance(values, dict) and keys[0] in values and _has(values[keys[0]], keys[1:]))
 
 
 def _update(values: dict[str, Any], more: Mapping[str, Any]) -> None:
