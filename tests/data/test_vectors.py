@@ -2,6 +2,7 @@ import gzip
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from gensim.models import KeyedVectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treetext.data import BadInput, read_vectors, word2vec
+from treetext.data import BadInput, piece_vectors, read_vectors, word2vec
 
 DATA = os.environ.get("TREETEXT_DATA")
 SENTENCES = [f"the {noun} {verb} here".split() for noun in ("cat", "dog", "owl") for verb in ("sat", "ran")] * 50
@@ -213,3 +214,41 @@ def test_published_vectors(name, size):
     assert found.tolist() == [True, True, True, True, False]
     _, king, queen, banana = vectors[:4] / np.linalg.norm(vectors[:4], axis=1, keepdims=True)
     assert king @ queen > 0.5 > king @ banana
+
+
+english = pytest.mark.skipif(
+    not (find_spec("wordllama") and find_spec("tokenizers")), reason="needs pip install 'treetext[english]'"
+)
+
+
+@english
+def test_vectors_of_word_pieces():
+    words = ["<pad>", "good", "great", "carburettor", "antidisestablishmentarianism", ""]
+    vectors, pieces = piece_vectors(words, 256)
+    assert (vectors.dtype, vectors.shape) == (np.float32, (6, 256))
+    assert pieces[0] == pieces[5] == 0
+    assert pieces[1] == pieces[2] == 1
+    assert pieces[4] > 2
+    assert not vectors[0].any()
+    assert not vectors[5].any()
+    good, great, part = vectors[1:4] / np.linalg.norm(vectors[1:4], axis=1, keepdims=True)
+    assert good @ great > 0.3 > good @ part
+    shorter, same = piece_vectors(words, 32)
+    np.testing.assert_array_equal(shorter, vectors[:, :32])
+    np.testing.assert_array_equal(same, pieces)
+
+
+@english
+def test_vectors_of_word_pieces_are_no_larger():
+    with pytest.raises(
+        BadInput, match=r"^wordllama: vectors of 256 numbers; expected model\.embedding of at most that$"
+    ):
+        piece_vectors(["good"], 257)
+
+
+@pytest.mark.parametrize("package", ["wordllama", "tokenizers"])
+def test_word_pieces_without_their_packages(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    with pytest.raises(BadInput) as caught:
+        piece_vectors(["good"], 8)
+    assert str(caught.value) == f"{package} is not installed; expected pip install 'treetext[english]'"

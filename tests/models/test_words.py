@@ -1,5 +1,7 @@
 """Models with a word table: its vocabulary, where its vectors start, and smaller tables."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 import torch
@@ -129,6 +131,22 @@ def test_wrong_vectors():
             vocabulary=vocabulary(),
             vectors=np.zeros((1, 4), np.float32),
         )
+
+
+def test_shrinking_keeps_the_temperature():
+    model = documents()
+    model.temperature = 2.0
+    assert shrink(model, 10).temperature == 2.0
+
+
+@pytest.mark.skipif(find_spec("wordllama") is None, reason="needs pip install 'treetext[english]'")
+def test_pretrained_vectors_of_english(corpus):
+    vectors, note = start(corpus, vectors="wordllama")
+    words = corpus_vocabulary(corpus, 1)
+    assert note == f"wordllama has vectors for {len(words) - 1} of {len(words) - 1} words"
+    assert not vectors[0].any()
+    assert vectors[1:].std() == pytest.approx(0.5, rel=1e-3)
+    assert start(corpus, vectors="wordllama", deviation=2.0)[0] == pytest.approx(4 * vectors, abs=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])

@@ -1,4 +1,4 @@
-"""Loaders: the order of the batches, and how devices share them."""
+"""Loaders: the order of the batches, and how devices share them; the schedule of the learning rate."""
 
 import pickle
 
@@ -95,3 +95,51 @@ def test_devices_share_all_batches(world, number):
             assert len({len(share) for share in found}) == 1
         else:
             assert len(flat) == number
+
+
+class Rates(pl.Callback):
+    """Notes the learning rates of the first group in all steps."""
+
+    def __init__(self):
+        self.rates = []
+
+    def on_before_optimizer_step(self, trainer, module, optimizer):  # noqa: ARG002
+        self.rates.append([group["lr"] for group in optimizer.param_groups])
+
+
+def rates(small, batch_size, epochs, **settings):
+    recipe = small(training__batch_size=batch_size, training__epochs=epochs, training__learning_rate=0.01, **settings)
+    corpus, noted = open_corpus(recipe.data), Rates()
+    model = new_model(recipe, corpus)
+    off = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
+    trainer = pl.Trainer(
+        accelerator="cpu", max_epochs=epochs, callbacks=noted, num_sanity_val_steps=0, use_distributed_sampler=False,
+        **off,
+    )  # fmt: skip
+    trainer.fit(Module(model, recipe, 60, 0, 0), Loaders(corpus, model, recipe))
+    return [100 * step[0] for step in noted.rates], noted.rates
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("schedule", "warmup", "expected"),
+    [
+        ("constant", 0, [1] * 10),
+        ("constant", 0.4, [0, 0.25, 0.5, 0.75, *[1] * 6]),
+        ("linear", 0, [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]),
+        ("linear", 0.2, [0, 0.5, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]),
+    ],
+)
+def test_the_schedule_of_the_rate(small, schedule, warmup, expected):
+    """Five steps in each of two epochs."""
+    found, _ = rates(small, 12, 2, training__schedule=schedule, training__warmup=warmup)
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_word_vectors_follow_the_schedule_at_their_own_rate(small):
+    _, steps = rates(small, 12, 2, training__schedule="linear", training__warmup=0.2, training__vectors_rate=0.1)
+    assert len(steps) == 10
+    for *others, table in steps:
+        assert others == [others[0]] * len(others)
+        assert table == pytest.approx(0.1 * others[0])

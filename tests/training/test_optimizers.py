@@ -84,9 +84,60 @@ def test_together_is_each_alone():
         assert torch.equal(p, q), name
 
 
-@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw", "sgd"])
-def test_state_round_trip(optimizer, tmp_path):
-    settings = Training(optimizer=optimizer, learning_rate=0.02)
+OPTIMIZERS = ["adagrad", "adam", "adamw", "sgd"]
+
+
+def after_steps(batches=WORDS, **settings):
+    model = Small()
+    steps(model, make_optimizer(model, Training(**settings)), batches)
+    return model
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_frozen_word_vectors(optimizer):
+    """Bit for bit as they were. All others are those of a table that is no parameter."""
+    frozen, fixed = Small(), Small()
+    settings = Training(optimizer=optimizer, learning_rate=0.1, vectors_rate=0)
+    steps(frozen, make_optimizer(frozen, settings))
+    fixed.embedding.weight.requires_grad_(False)
+    steps(fixed, make_optimizer(fixed, Training(optimizer=optimizer, learning_rate=0.1)))
+    assert torch.equal(frozen.embedding.weight, Small().embedding.weight)
+    for name in ("layer.weight", "layer.bias", "root_vector"):
+        assert torch.equal(frozen.state_dict()[name], fixed.state_dict()[name]), name
+        assert not torch.equal(frozen.state_dict()[name], Small().state_dict()[name]), name
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("share", [0.1, 3.0])
+def test_the_rate_of_word_vectors(optimizer, share):
+    """The first step of the table is that many times as large; that of all others is the same."""
+    start, settings = Small(), {"optimizer": optimizer, "learning_rate": 0.01}
+    same, scaled = (after_steps(WORDS[:1], **settings, vectors_rate=rate) for rate in (1.0, share))
+    moved, expected = (model.embedding.weight - start.embedding.weight for model in (scaled, same))
+    assert expected.any()
+    torch.testing.assert_close(moved, share * expected, rtol=1e-3, atol=1e-7)
+    for name in ("layer.weight", "layer.bias", "root_vector"):
+        assert torch.equal(scaled.state_dict()[name], same.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("share", [0, 0.1])
+def test_a_schedule_keeps_the_shares(optimizer, share):
+    """It multiplies the rate of each group, as `LambdaLR` does in training."""
+    model = Small()
+    together = make_optimizer(model, Training(optimizer=optimizer, learning_rate=0.2, vectors_rate=share))
+    scheduled = torch.optim.lr_scheduler.LambdaLR(together, lambda step: 0.5**step)
+    steps(model, together, WORDS[:1])
+    scheduled.step()
+    rates = {id(p): group["lr"] for group in together.param_groups for p in group["params"]}
+    assert rates[id(model.layer.weight)] == pytest.approx(0.1)
+    assert rates.get(id(model.embedding.weight)) == (pytest.approx(0.01) if share else None)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("vectors_rate", [1.0, 0.1, 0.0])
+def test_state_round_trip(optimizer, vectors_rate, tmp_path):
+    settings = Training(optimizer=optimizer, learning_rate=0.02, vectors_rate=vectors_rate)
     whole, first = Small(), Small()
     steps(whole, make_optimizer(whole, settings), WORDS * 2)
     one = make_optimizer(first, settings)
