@@ -41,7 +41,8 @@ class Texts(NamedTuple):
     @classmethod
     def of(cls, path: Path) -> "Texts":
         """Read a file of a set."""
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        with path.open(encoding="utf-8", newline="\n") as file:
+            rows = [json.loads(line) for line in file]
         texts = [(row["premise"], row["hypothesis"]) if "premise" in row else _joined(row["text"]) for row in rows]
         return cls(texts, np.array([row["label"] for row in rows]))
 
