@@ -61,6 +61,7 @@ class StructuredModel(NgramModel, WordModel):
     def finish(self, corpus: Corpus, progress: Progress | None = None, say: Say | None = None) -> None:
         """Fit the wide part, if the settings have one, and choose the weights of the two parts on dev data."""
         if self.settings.wide is not None:
+            self.temperature = 1.0
             wide, remark = Wide.fitted(self.settings.wide, corpus, self.labels, progress)
             self.wide = wide.to(self.device)
             texts = Texts.from_corpus(corpus, corpus.rows["dev"], self.labels)
