@@ -3,6 +3,7 @@
 from treetext.training.fit import Interrupted, new_model, train
 from treetext.training.machine import machine
 from treetext.training.objectives import OBJECTIVES, Objective
+from treetext.training.ranges import Range
 from treetext.training.recipe import (
     Recipe,
     Training,
@@ -19,6 +20,7 @@ __all__ = [
     "OBJECTIVES",
     "Interrupted",
     "Objective",
+    "Range",
     "Recipe",
     "Training",
     "load_reader",

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, SerializeAsAny, ValidationError, field_va
 from treetext.data import BadInput, Reader, Settings, corpus_formats, find_reader, formats_with
 from treetext.models import ModelSettings, find_model
 from treetext.training.objectives import OBJECTIVES
+from treetext.training.ranges import Choice, Range, flat_ranges, read_ranges, some_values
 
 RECIPES = files("treetext.training") / "recipes"
 OPTIONS = ("text", "second", "label", "delimiter", "quoting", "subset", "hidden_trees")
@@ -80,6 +81,12 @@ class Recipe(Settings):
     data: SerializeAsAny[Reader] = Field(description="texts and labels")
     model: SerializeAsAny[ModelSettings] = Field(description="the system, and its sizes")
     training: Training = Field(Training(), description="how the model is trained, if it is trained by gradients")
+    search: dict[str, list[Choice] | Range] = Field({}, description="ranges of the settings that --trials searches")
+
+    @field_validator("search", mode="before")
+    @classmethod
+    def _read_ranges(cls, section: Any) -> dict[str, list[Choice] | Range]:
+        return read_ranges(section)
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:
@@ -99,7 +106,7 @@ def load_recipe(
 ) -> Recipe:
     """Load a recipe: by its name in the package, from a TOML (or JSON) file, from values, or from another recipe.
 
-    `overrides` replaces values; it maps dotted keys to values: ``{"model.hidden": 125}``.
+    `overrides` replaces values; it maps dotted keys to values: ``{"model.hidden": 125}``. What it sets is not searched.
     """
     values = recipe_values(source, overrides)
     return _validated(
@@ -135,6 +142,8 @@ def recipe_values(
         _set(given, key, value)
         _decide(values, given)
         _set(values, key, value)
+        if isinstance(values.get("search"), dict):
+            values["search"].pop(key, None)
         values = migrated(values)  # after each, so that the last override counts, with an old name or today's
     return values
 
@@ -149,11 +158,13 @@ def needs_data(source: "str | Path | Recipe | Mapping[str, Any]", overrides: Map
 
 
 def migrated(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a recipe, with names of earlier versions replaced by today's."""
+    """The values of a recipe, with names of earlier versions replaced by today's, and ranges by their dotted keys."""
     today: dict[str, Any] = deepcopy(dict(values))
     today.pop("paper", None)  # published scores are no longer part of recipes
     if isinstance(today.get("vocabulary"), dict):
         _update(today, {"model": {"vocabulary": today.pop("vocabulary")}})
+    if isinstance(today.get("search"), dict):
+        today["search"] = dict(flat_ranges(today["search"]))
     data, model, training = (today.get(name) for name in ("data", "model", "training"))
     if isinstance(model, dict) and "task" in model:
         model["kind"] = f"structured-{model.pop('task')}"
@@ -256,7 +267,7 @@ def _has(values: Any, keys: list[str]) -> bool:
 
 def _update(values: dict[str, Any], more: Mapping[str, Any]) -> None:
     for key, value in more.items():
-        if isinstance(value, dict) and isinstance(values.get(key), dict):
+        if isinstance(value, dict) and isinstance(values.get(key), dict) and key != "search":  # it replaces the base's
             _update(values[key], value)
         else:
             values[key] = value
@@ -276,9 +287,14 @@ def _validated(values: dict[str, Any], where: str) -> Recipe:
     values["data"] = _section(values, "data", "format", lambda given: find_reader(given.get("format")), where)
     values["model"] = _section(values, "model", "kind", lambda given: find_model(given).Settings, where)
     try:
-        return Recipe.model_validate(values)
+        recipe = Recipe.model_validate(values)
     except ValidationError as error:
         raise BadInput(f"{where}: {_explained(error, Recipe)}") from None
+    plain = recipe.model_copy(update={"search": {}})
+    for key, stated in recipe.search.items():
+        for value in some_values(stated):
+            _validated(recipe_values(plain, {key: value}), f"{where}: search")
+    return recipe
 
 
 def _section(

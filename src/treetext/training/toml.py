@@ -81,4 +81,8 @@ def _key(key: str) -> str:
 
 def _value(value: Any) -> str:
     """A value in TOML. Except for one control character, JSON has the same syntax for strings, numbers and lists."""
+    if isinstance(value, dict):
+        return (
+            "{ " + ", ".join(f"{_key(key)} = {_value(each)}" for key, each in value.items() if each is not None) + " }"
+        )
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
