@@ -62,6 +62,7 @@ def test_each_text_is_cut_into_words_once(command, model, monkeypatch):
     ("module", "extra", "arguments"),
     [
         ("gensim", "vectors", ["train", "documents/both", "--data", "{reviews}", "--out", "{out}"]),
+        ("optuna", "search", ["train", "--data", "{reviews}", "--out", "{out}", "--trials", "2"]),
         ("datasets", "hub", ["data", "hub", "--data", "owner/name"]),
         ("huggingface_hub", "hub", ["predict", "owner/name"]),
         ("fastapi", "serve", ["serve", "debates", "--port", "0"]),
@@ -82,7 +83,7 @@ def test_a_missing_extra_is_named(module, extra, arguments, reviews, tmp_path):
 
 def test_without_extras_the_rest_works(reviews, tmp_path):
     """No word2vec, no hub: random vectors and a table of one's own."""
-    extras = {"gensim", "datasets", "huggingface_hub", "fastapi", "uvicorn", "tensorboard"}
+    extras = {"gensim", "datasets", "huggingface_hub", "fastapi", "optuna", "uvicorn", "tensorboard"}
     settings = [*OWN_SETTINGS, *options({"data.text": "review", "data.label": "stars", "training.epochs": 1})]
     training = ["train", "documents/both", "--data", reviews, "--out", tmp_path / "model", "--json", *settings]
     done = after(BLOCK.format(extras), *training)

@@ -73,6 +73,34 @@ def test_json_is_one_object(tmp_path):
     assert 0 <= result["dev"] <= 1
 
 
+def test_trials(tmp_path):
+    """A search that is interrupted, and resumed, in processes of their own."""
+    out = tmp_path / "model"
+    arguments = ["train", *SEARCHED, "--out", out, "--trials", "3", *SETTINGS]
+    with subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, env=environment(), text=True) as process:
+        for line in process.stderr:
+            if line.startswith("trial 1 of 3: dev accuracy "):
+                process.send_signal(signal.SIGINT)
+                break
+        said = process.stderr.read().splitlines()[-1]
+    kept = out / "training" / "trials" / "trials.jsonl"
+    assert said == f"treetext: stopped; {kept} holds all finished trials: the same command with --resume continues"
+    assert process.returncode == 130
+    assert not (out / "config.json").exists()
+    done = invoke(*arguments, "--resume", "--json")
+    assert [line.split(":")[0] for line in done.stderr.splitlines() if line.startswith("trial")][-1] == "trial 3 of 3"
+    assert "trial 1 of 3" not in done.stderr
+    result, model = json.loads(done.stdout), load_model(out)
+    assert (result["trials"], result["chosen"]) == (3, model.about["trials"][model.about["trial"] - 1]["values"])
+    assert result["test"] == model.about["scores"]["test"]
+    assert "epoch" not in done.stderr
+    again = invoke(*arguments, "--replace")
+    facts = rows(again.stdout)
+    assert facts["trials"] == "3"
+    assert facts["training.learning_rate"] == str(result["chosen"]["training.learning_rate"])
+    assert load_model(out).about["scores"] == model.about["scores"]
+
+
 def test_baselines_stand_beside(model, capsys):
     loaded, recipe = load_model(model), load_recipe("hidden-trees/both")
     loaded.about["baselines"] = {"majority": {"dev": 0.5}, "bag of words": {"dev": 0.625, "test": 0.75}}
@@ -147,6 +175,7 @@ def _read(terminal):
         return b""
 
 
+SEARCHED = ["hidden-trees/both", "--set", "search.training.learning_rate={low=1e-3,high=1e-2,log=true}"]
 CONVOTE = "speeches.toml"
 """A recipe for data in a published format."""
 
@@ -172,6 +201,10 @@ CONVOTE = "speeches.toml"
         (["documents/both", "--data", "none.csv"], "none.csv: no such file or directory"),
         (["pairs/none", "--data", "none.jsonl"], "none.jsonl: no such file or directory"),
         (["hidden-trees/both", "--resume"], "no checkpoint to resume from"),
+        (["hidden-trees/both", "--trials", "2"], "hidden-trees/both: no ranges to search; expected a section [search]"),
+        (["hidden-trees/both", "--trials", "0"], "invalid value for '--trials': "),
+        ([*SEARCHED, "--trials", "2", "--resume"], "no trials to resume from; expected a search that was interrupted"),
+        ([*SEARCHED, "--set", "search.model.hidden=[]"], "search: model.hidden: expected one choice or more"),
     ],
 )
 def test_refusals(arguments, complaint, tmp_path, monkeypatch):

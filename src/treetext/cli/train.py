@@ -1,6 +1,7 @@
 """`treetext train`."""
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -60,7 +61,16 @@ def train(
             "--start-from", metavar="MODEL", help="Start with the weights of a model: a directory, or one that ships."
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Train N times, with values of the ranges in the recipe's section [search], and keep the best model"
+            " by dev accuracy.",
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training or search.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Start again, and replace the model in DIR.")] = False,
     devices: Annotated[int, typer.Option(min=1, metavar="N", help="Number of devices to train on.")] = 1,
     accelerator: Annotated[Accelerator, typer.Option(help="Hardware to train on.")] = Accelerator.CPU,
@@ -74,14 +84,14 @@ def train(
     Your own file of texts and labels: treetext train --data reviews.csv
     """
     use_threads(threads, devices)
-    from treetext.training import Interrupted
+    from treetext.training import Interrupted, search
     from treetext.training import train as train_model
 
     loaded = load(recipe, data, settings, {} if seed is None else {"seed": seed})
     out = out or MODELS / loaded.name.replace("/", "-")
     with progress() as bars:
         try:
-            model = train_model(
+            model = (partial(search, trials=trials) if trials else train_model)(
                 loaded,
                 out,
                 start_from=start_from,
@@ -104,6 +114,7 @@ def train(
 
 def _result(model: "Model", recipe: "Recipe", out: Path) -> dict[str, Any]:
     about = model.about
+    searched = about.get("trials")
     return {
         "recipe": recipe.name,
         "seed": recipe.seed,
@@ -116,6 +127,11 @@ def _result(model: "Model", recipe: "Recipe", out: Path) -> dict[str, Any]:
         "seconds": about["seconds"],
         "documents": about["documents"],
         "labels": model.labels,
+        **(
+            {"trials": len(about["trials"]), "chosen": about["trials"][about["trial"] - 1]["values"]}
+            if searched
+            else {}
+        ),
         "out": str(out),
     }
 
@@ -132,6 +148,10 @@ def _show(result: dict[str, Any], model: "Model") -> None:
     if result["epoch"]:  # none where a model is not trained by gradients
         table.add_row("best epoch", str(result["epoch"]))
     table.add_row("seconds", str(result["seconds"]))
+    if "trials" in result:
+        table.add_row("trials", str(result["trials"]))
+        for key, value in result["chosen"].items():
+            table.add_row(key, str(value))
     table.add_row("saved in", result["out"])
     where = quote(result["out"])
     text = model.task.shell

@@ -42,6 +42,7 @@ def card(model: Model) -> str:
                 **model.facts(),
                 "Epochs (best by dev)": about.get("epoch", "not recorded"),
                 "Seconds of training": about.get("seconds", "not recorded"),
+                **({"Trials": _trials(about)} if "trials" in about else {}),
                 "Command": about.get("command", "not recorded"),
                 **({"Made smaller": _smaller(shipped)} if shipped else {}),
             },
@@ -53,6 +54,12 @@ def card(model: Model) -> str:
         "## Recipe\n\n```json\n" + json.dumps(about.get("recipe", {}), indent=2, ensure_ascii=False) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _trials(about: dict[str, Any]) -> str:
+    chosen = about["trials"][about["trial"] - 1]["values"]
+    listed = ", ".join(f"{key} = {value}" for key, value in chosen.items())
+    return f"{len(about['trials'])}; the best by dev accuracy is number {about['trial']}: {listed}"
 
 
 def _smaller(shipped: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from treetext.training.recipe import (
     recipe_values,
 )
 from treetext.training.toml import load_template, to_toml, to_values
+from treetext.training.trials import search
 
 __all__ = [
     "OBJECTIVES",
@@ -32,6 +33,7 @@ __all__ = [
     "parse_overrides",
     "recipe_names",
     "recipe_values",
+    "search",
     "to_toml",
     "to_values",
     "train",

@@ -1,6 +1,7 @@
 """The whole of training: from a recipe to a model on disk."""
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,8 @@ from treetext.training.start import start_recipe
 
 FINGERPRINT = "fingerprint.txt"
 """The file with the fingerprint of the data, beside the recipe of a training."""
+TRIALS = "trials/trials.jsonl"
+"""The file with the finished trials of a search, in a folder with the best model so far, until the search ends."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -56,6 +59,7 @@ def train(
     progress: Progress | None = None,
     say: Any = None,
     command: str | None = None,
+    trial: bool = False,
 ) -> Model:
     """Train a model, choose the best epoch by dev accuracy, score it once on the test data, save it and return it.
 
@@ -71,14 +75,16 @@ def train(
     `start_from` is a trained model of the same kind (a directory, or the name of one that ships) whose weights are the
     initial ones. Sizes and other settings of these weights are those of the trained model. The last layer, for the new
     labels, and the vectors of words that the trained model does not know are those of a new model.
+
+    A `trial` is one of several trainings to choose from, as in `search`. It scores neither test data nor baselines, and
+    prints no epochs.
     """
     out = Path(out)
     memory = InMemory.of(out / "training" / "data", texts, labels, data, dev, test)
     recipe = load_recipe(recipe, {**(set or {}), **memory.settings} if memory else set)
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     check_free(out, replace or resume)
-    if (out / "training" / "last.ckpt").exists() and not (replace or resume):
-        raise BadInput(f"{out}: holds an unfinished training; expected --resume to go on, or --replace to start again")
+    check_finished(out, replace or resume)
     source = None if start_from is None else load_model(start_from)
     recipe = start_recipe(recipe, source, str(start_from), say) if source else recipe
     task = find_model({"kind": recipe.model.kind}).task
@@ -86,10 +92,11 @@ def train(
         memory.write(task)
     recipe = recipe.model_copy(update={"data": recipe.data.recognised(say, task)})
     if resume:
-        _check_same(recipe, out)
+        _check_checkpoint(out / "training")
+        check_same(recipe, out / "training")
     corpus = open_corpus(recipe.data, progress)
     if resume:
-        _check_same_data(corpus, out / "training")
+        check_same_data(corpus, out / "training")
     started = recipe
     if recipe.auto:
         _check_trainable(corpus)
@@ -101,14 +108,16 @@ def train(
     if taken:
         say(f"taken over from {start_from}: {taken}")
     if not resume:
-        _start(started, corpus, out / "training")
+        clear(out / "training")
+        keep_start(started, corpus, out / "training")
     baselines: dict[str, dict[str, float]] = {}
     try:
-        if model.by_gradients and recipe.training.baselines:
+        if model.by_gradients and recipe.training.baselines and not trial:
             baselines = measure_baselines(corpus, progress, say)
-        fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress)
+        fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress, quiet=trial)
         model.finish(corpus, progress, say)
-        measured = {split: evaluate(model, corpus, split) for split in ("dev", "test") if len(corpus.rows[split])}
+        splits = [split for split in ("dev", *([] if trial else ["test"])) if len(corpus.rows[split])]
+        measured = {split: evaluate(model, corpus, split) for split in splits}
     except KeyboardInterrupt:
         raise Interrupted(_how_to_resume(out / "training")) from None
     model.about = {
@@ -133,7 +142,7 @@ def train(
     save_model(model.eval(), out, replace=True)
     for checkpoint in (out / "training").glob("*.ckpt"):  # kept until here, in case the model cannot be saved
         checkpoint.unlink()
-    if missing := measured["dev"].missing():
+    if not trial and (missing := measured["dev"].missing()):
         say(f"never predicted on dev: {missing}; see `treetext evaluate {quote(str(out))} --split dev`")
     return model
 
@@ -160,22 +169,29 @@ def _fit(
     devices: int | str,
     accelerator: str,
     progress: Progress | None,
+    quiet: bool,
 ) -> tuple[Fitted, float]:
     """Train by gradients or by the model's own `fit`. Also returns the start of the time that no epoch includes."""
     if model.by_gradients:
         from treetext.training.loop import fit  # takes seconds to import
 
-        fitted = Fitted(*fit(model, recipe, corpus, out / "training", resume, devices, accelerator))
+        fitted = Fitted(*fit(model, recipe, corpus, out / "training", resume, devices, accelerator, quiet))
         return fitted, time.perf_counter()
     start = time.perf_counter()
     model.fit(corpus, progress)
     return Fitted(0, evaluate(model, corpus, "dev", progress).accuracy, []), start
 
 
-def _start(recipe: Recipe, corpus: Corpus, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def clear(folder: Path) -> None:
+    """Delete the checkpoints of a training, and the trials of a search, that was interrupted."""
+    shutil.rmtree((folder / TRIALS).parent, ignore_errors=True)
     for old in folder.glob("*.ckpt"):
         old.unlink()
+
+
+def keep_start(recipe: Recipe, corpus: Corpus, folder: Path) -> None:
+    """Keep what a training or a search was started with, for `check_same` and `check_same_data`."""
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "recipe.json").write_text(recipe.model_dump_json(indent=2) + "\n", encoding="utf-8")
     (folder / FINGERPRINT).write_text(corpus.fingerprint + "\n", encoding="utf-8")
 
@@ -194,15 +210,26 @@ def _check_trainable(corpus: Corpus) -> None:
             raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one")
 
 
-def _check_same(recipe: Recipe, out: Path) -> None:
-    """Raise `BadInput` unless there is a checkpoint to resume from, and it is of the same recipe."""
-    folder = out / "training"
+def check_finished(out: Path, allowed: bool) -> None:
+    """Raise `BadInput` if a directory holds a training or a search that was interrupted, unless that is allowed."""
+    for what, file in {"training": "last.ckpt", "search": TRIALS}.items():
+        if (out / "training" / file).exists() and not allowed:
+            expected = "expected --resume to go on, or --replace to start again"
+            raise BadInput(f"{out}: holds an unfinished {what}; {expected}")
+
+
+def _check_checkpoint(folder: Path) -> None:
+    """Raise `BadInput` unless there is a checkpoint to resume from."""
     if not (folder / "last.ckpt").exists():
         raise BadInput(f"{folder}: no checkpoint to resume from; expected a training that was interrupted")
     try:
         torch.load(folder / "last.ckpt", "cpu", weights_only=True, mmap=True)
     except (EOFError, RuntimeError, UnpicklingError):
         raise BadInput(f"{folder / 'last.ckpt'}: damaged; expected a whole checkpoint, or --replace") from None
+
+
+def check_same(recipe: Recipe, folder: Path) -> None:
+    """Raise `BadInput` if a training or a search was started with another recipe."""
     before, now = (dict(_flat(each.model_dump(mode="json"))) for each in (load_recipe(folder / "recipe.json"), recipe))
     for key in before | now:
         if before.get(key) != now.get(key):
@@ -211,7 +238,7 @@ def _check_same(recipe: Recipe, out: Path) -> None:
             raise BadInput(f"{folder}: was started with {key} = {was}, got {got}; {expected}")
 
 
-def _check_same_data(corpus: Corpus, folder: Path) -> None:
+def check_same_data(corpus: Corpus, folder: Path) -> None:
     """Raise `BadInput` if the data have changed since the training was started. Earlier versions did not keep that."""
     path = folder / FINGERPRINT
     if path.exists() and path.read_text(encoding="utf-8").strip() != corpus.fingerprint:

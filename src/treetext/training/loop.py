@@ -35,11 +35,18 @@ def _quiet() -> Iterator[None]:
 
 @_quiet()
 def fit(
-    model: Model, recipe: Recipe, corpus: Corpus, folder: Path, resume: bool, devices: int | str, accelerator: str
+    model: Model,
+    recipe: Recipe,
+    corpus: Corpus,
+    folder: Path,
+    resume: bool,
+    devices: int | str,
+    accelerator: str,
+    quiet: bool = False,
 ) -> tuple[int, float, list[dict[str, Any]]]:
     """Train a model, and load the weights of the epoch that the recipe keeps into it.
 
-    Returns that epoch, its dev accuracy, and the loss and accuracy of all epochs.
+    Returns that epoch, its dev accuracy, and the loss and accuracy of all epochs. `quiet` prints no epochs.
     """
     targets, texts = corpus.targets(model.labels), len(corpus.whole("train"))
     empty = np.setdiff1d(corpus.rows["dev"], corpus.whole("dev"))
@@ -53,7 +60,7 @@ def fit(
     keep = recipe.training.keep
     patience = recipe.training.patience if keep == "best" else recipe.training.epochs
     stop = _Stop("dev_accuracy", mode="max", patience=patience, check_on_train_epoch_end=True)
-    curve = Curve()
+    curve = Curve(quiet)
     bar = [RichProgressBar(console_kwargs={"stderr": True})] if sys.stderr.isatty() else []
     run = f"log-{len(list(folder.glob('log-*'))) + 1}"  # a resumed training logs to a new folder
     try:

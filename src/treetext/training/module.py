@@ -185,7 +185,8 @@ class Share:
 class Curve(pl.Callback):
     """The learning curve: prints a line for each epoch, and keeps its values, also across a resume."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
         self.epochs: list[dict[str, Any]] = []
 
     def on_train_epoch_start(self, *_: Any) -> None:
@@ -199,7 +200,7 @@ class Curve(pl.Callback):
         if not math.isfinite(loss):
             raise diverged(epoch)
         self.epochs.append({"epoch": epoch, "loss": loss, "dev_accuracy": accuracy, "seconds": seconds})
-        if trainer.is_global_zero:
+        if trainer.is_global_zero and not self.quiet:
             line = f"epoch {epoch:3}: loss {loss:.4f}, dev accuracy {100 * accuracy:.1f}, {seconds:.1f} s"
             print(line, file=sys.stderr, flush=True)
 
