@@ -97,6 +97,14 @@ def test_settings_of_weights_are_those_of_the_source(source, moods, tmp_path):
     assert model.labels == ["happy", "neither", "sad"]
 
 
+def test_the_data_choose_no_setting_of_weights(source, moods, tmp_path):
+    """They would choose a feedforward layer for so few texts, which has other weights."""
+    recipe = tiny(moods, model__layers=1, auto=["model.words.encoder", "training.batch_size"])
+    model = train(recipe, tmp_path / "model", start_from=source)
+    assert model.settings.words.encoder == load_model(source).settings.words.encoder == "bilstm"
+    assert model.about["recipe"]["training"]["batch_size"] == 16
+
+
 def test_what_was_taken_is_said_and_recorded(source, moods, tmp_path):
     said = []
     model = train(tiny(moods, model__layers=1), tmp_path / "model", start_from=source, say=said.append)

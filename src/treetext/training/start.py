@@ -23,4 +23,4 @@ def start_recipe(recipe: Recipe, source: Model, name: str, say: Callable[[str], 
     if replaced:
         listed = ", ".join(f"{key}={value} (not {before.get(key)})" for key, value in replaced.items())
         say(f"settings of {name} instead of those of the recipe: {listed}")
-    return load_recipe(recipe, after)  # also those that are the same: they are not searched
+    return load_recipe(recipe, after)  # also those that are the same: they are neither chosen by the data nor searched
