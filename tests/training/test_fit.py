@@ -222,3 +222,18 @@ def test_two_devices(tmp_path, small):
     assert model.about["scores"]["dev"] == pytest.approx(dev, abs=1e-6) == max(e["dev_accuracy"] for e in curve)
     assert not list((tmp_path / "model" / "training").glob("*.ckpt"))
     json.loads(Path(tmp_path / "model" / "config.json").read_text())
+
+
+@pytest.mark.slow
+def test_two_devices_with_fixed_word_vectors_and_one_batch_of_dev_texts(tmp_path, small):
+    process = child(small(training__vectors_rate=0, training__batch_size=64), tmp_path / "model", devices=2)
+    _, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    model = load_model(tmp_path / "model")
+    assert model.about["scores"]["dev"] == pytest.approx(max(e["dev_accuracy"] for e in model.about["curve"]), abs=1e-6)
+
+
+def test_more_devices_than_dev_texts_are_refused(tmp_path):
+    recipe = tiny(reviews(tmp_path, dev=[("a good film", "good")]))
+    with pytest.raises(BadInput, match="devices 2: expected at most 1, the number of dev texts with words"):
+        train(recipe, tmp_path / "model", devices=2)

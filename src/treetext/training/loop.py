@@ -81,6 +81,8 @@ def fit(
     except MisconfigurationException as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"accelerator {accelerator}, devices {devices}: {problem}; expected what is here") from None
+    if trainer.world_size > (dev := len(corpus.whole("dev"))):
+        raise BadInput(f"devices {trainer.world_size}: expected at most {dev}, the number of dev texts with words")
     module = Module(model, recipe, texts, empty_right, len(empty), class_weights)
     handler = signal.getsignal(signal.SIGINT)
     path = folder / "last.ckpt" if resume else None

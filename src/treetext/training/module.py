@@ -17,7 +17,7 @@ from treetext.data import BadInput, Corpus
 from treetext.data.batches import Batch, Batches, LengthBatches, Texts
 from treetext.models import Model, Output
 from treetext.training.objectives import OBJECTIVES, cross_entropy
-from treetext.training.optimizers import clip, make_optimizer
+from treetext.training.optimizers import clip, make_optimizer, sparse_parameters
 from treetext.training.recipe import Recipe, Training
 from treetext.trees import NonFiniteScores
 
@@ -39,6 +39,9 @@ class Module(pl.LightningModule):
         self.empty_right, self.empty = empty_right, empty
         """Dev texts without words get the prior's class: the number of right predictions, and of such texts."""
         self.right = self.scored = 0
+        if recipe.training.vectors_rate == 0:  # here: later, several devices would wait for the gradients
+            for vectors in sparse_parameters(model):
+                vectors.requires_grad_(False)
         self.objectives = {name: objective.value for name, objective in OBJECTIVES.items()}
         smoothing = recipe.training.label_smoothing
         self.objectives["cross_entropy"] = partial(cross_entropy, weights=class_weights, smoothing=smoothing)
@@ -150,10 +153,11 @@ class Loaders(pl.LightningDataModule):
     def _loader(self, split: str, shuffle: bool) -> "DataLoader[Any]":
         rows, encoded, settings = self.corpus.whole(split), self.corpus.encoded, self.recipe.training
         lengths = self.corpus.task.lengths(encoded, rows)
-        batches = LengthBatches(*lengths, settings.batch_size, rows=rows, shuffle=shuffle, seed=self.recipe.seed)
+        world, rank = (self.trainer.world_size, self.trainer.global_rank) if self.trainer else (1, 0)
+        size = settings.batch_size if shuffle else min(settings.batch_size, max(1, len(rows) // world))  # some for each
+        batches = LengthBatches(*lengths, size, rows=rows, shuffle=shuffle, seed=self.recipe.seed)
         if self.trainer:  # the first batches are drawn before on_train_epoch_start, also after a resume
             batches.set_epoch(self.trainer.fit_loop.epoch_progress.current.processed)  # type: ignore[attr-defined]
-        world, rank = (self.trainer.world_size, self.trainer.global_rank) if self.trainer else (1, 0)
         share: Any = Share(batches, rank, world, even=shuffle)
         # Its own generator: a loader draws a number whenever it starts, which must not change the dropout.
         own = torch.Generator()

@@ -15,12 +15,8 @@ def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
     """The optimiser of the settings. Biases, root vectors and parameters with sparse gradients have no weight decay."""
     # This is the default, but torch warns if it is not set explicitly.
     torch.sparse.check_sparse_tensor_invariants.disable()  # type: ignore[no-untyped-call]
-    sparse = {id(p) for part in model.modules() if getattr(part, "sparse", False) for p in part.parameters(False)}
-    tables = [p for p in model.parameters() if id(p) in sparse]
-    if settings.vectors_rate == 0:
-        for table in tables:
-            table.requires_grad_(False)
-        tables = []
+    sparse = {id(p) for p in sparse_parameters(model)}
+    tables = sparse_parameters(model) if settings.vectors_rate else []
     others = [p for p in model.parameters() if id(p) not in sparse]
     weights, rest = [p for p in others if p.dim() > 1], [p for p in others if p.dim() <= 1]
     groups = [{"params": weights, "weight_decay": settings.l2}, {"params": rest, "weight_decay": 0.0}]
@@ -38,6 +34,12 @@ def make_optimizer(model: nn.Module, settings: Training) -> Optimizer:
             return Together(torch.optim.Adam(groups, lr=rate), *_sparse_adam(tables, tables_rate))
         case "adamw":
             return Together(torch.optim.AdamW(groups, lr=rate), *_sparse_adam(tables, tables_rate))
+
+
+def sparse_parameters(model: nn.Module) -> list[nn.Parameter]:
+    """The parameters with sparse gradients: the word vectors."""
+    tables = [part for part in model.modules() if getattr(part, "sparse", False)]
+    return [p for table in tables for p in table.parameters(recurse=False)]
 
 
 def _sparse_adam(tables: list[nn.Parameter], rate: float) -> list[Optimizer]:
