@@ -4,7 +4,6 @@ The two parts are trained apart, and their weights in the sum are chosen on dev 
 trees would learn only what the n-grams leave, and that is mostly noise.
 """
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -120,14 +119,11 @@ class Wide(nn.Module):
         self.scales.copy_(torch.tensor([(1 - best) / heats[0], best / heats[1]]))
         return best
 
-    @cached_property
-    def _mean(self) -> Float[Tensor, "ngrams"]:
-        return self.weight.mean(1)
-
     def evidence(self, sentences: list[list[str]], label: int, most: int = 10) -> list[Evidence]:
         """The n-grams of a text that speak most for a label, and those that speak most against it."""
         columns, weights = self.ngrams.bag(sentences)
-        values = (self.weight[columns, label] - self._mean[columns]).cpu().numpy() * weights * float(self.scales[0])
+        known = self.weight[torch.from_numpy(columns).to(self.weight.device)]
+        values = (known[:, label] - known.mean(1)).cpu().numpy() * weights * float(self.scales[0])
         order = np.argsort(-np.abs(values), kind="stable")[:most]
         return [self._evidence(int(columns[i]), float(values[i])) for i in order if values[i]]
 
