@@ -23,6 +23,8 @@ SPARSE = 4
 """How many times as long a product with a number of a sparse matrix takes as with one of a dense matrix, about."""
 DENSE = 0.05
 """The least share of texts that have a feature for its products to be computed as dense ones."""
+BLOCK = 2048
+"""The most features that are dense at once."""
 TEMPERATURES: list[float] = [2.0 ** (i / 4) for i in range(-16, 17)]
 """The temperatures to choose from."""
 FOLDS = 5
@@ -155,8 +157,12 @@ def _products(x: "csr_array", other: "csr_array") -> Float[Tensor, "texts others
     counts = np.bincount(x.indices, minlength=x.shape[1])
     frequent, rare = np.flatnonzero(counts > DENSE * x.shape[0]), np.flatnonzero(counts <= DENSE * x.shape[0])
     x, other = x.astype(np.float64), other.astype(np.float64)
-    dense, others = (torch.from_numpy(part[:, frequent].toarray()) for part in (x, other))
-    return dense @ others.mT + torch.from_numpy((x[:, rare] @ other[:, rare].T).toarray())
+    products = torch.from_numpy((x[:, rare] @ other[:, rare].T).toarray())
+    for start in range(0, len(frequent), BLOCK):  # all at once would take gigabytes for long texts
+        some = frequent[start : start + BLOCK]
+        dense, others = (torch.from_numpy(part[:, some].toarray()) for part in (x, other))
+        products += dense @ others.mT
+    return products
 
 
 def _matrix(features: Any) -> Matrix:
