@@ -148,3 +148,20 @@ def test_the_best_temperature(heat):
         cross_entropy(logits * heat / each, labels) for each in TEMPERATURES
     )
     assert best_temperature(logits, (-logits).argmax(-1)) == TEMPERATURES[-1], "scores that are wrong count least"
+
+
+def test_a_few_right_texts_prove_no_certainty():
+    """The share of wrong texts may be 1 of 6, with 4 right ones (Laplace)."""
+    logits, labels = torch.tensor([[3.0, 0.0]] * 4), torch.zeros(4, dtype=torch.long)
+    [sure, _] = (logits[0] / best_temperature(logits, labels)).softmax(-1).tolist()
+    assert 0.8 < sure < 0.95
+    many = logits.repeat(500, 1), labels.repeat(500)
+    assert best_temperature(*many) < best_temperature(logits, labels)
+
+
+def test_products_of_texts_in_blocks_of_features(monkeypatch):
+    in_span(monkeypatch, True)
+    x, y, classes, dev_x, dev_y = problem(3)
+    whole = fit_logistic(x, y, classes, dev_x, dev_y, [1.0])
+    monkeypatch.setattr(logistic, "BLOCK", 7)
+    torch.testing.assert_close(fit_logistic(x, y, classes, dev_x, dev_y, [1.0]).weight, whole.weight)

@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, embedding_bag
+from torch.nn.functional import embedding_bag
 
 from treetext.data import Corpus, Progress, Settings
 from treetext.data.batches import Batch, Texts
 from treetext.data.ngrams import KINDS, Ngrams
-from treetext.models.logistic import STRENGTHS, best_temperature, fit_logistic
+from treetext.models.logistic import STRENGTHS, best_temperature, fit_logistic, smoothed_loss
 
 SHARES = [i / 10 for i in range(11)]
 """The weights of the trees to choose from; the n-grams have the rest."""
@@ -114,7 +114,7 @@ class Wide(nn.Module):
         losses = {}
         for share in SHARES:
             mixed = (1 - share) * wide / heats[0] + share * trees / heats[1]
-            losses[share] = float(cross_entropy(mixed / best_temperature(mixed, labels), labels))
+            losses[share] = smoothed_loss(mixed / best_temperature(mixed, labels), labels)
         best = min(losses, key=losses.__getitem__)
         self.scales.copy_(torch.tensor([(1 - best) / heats[0], best / heats[1]]))
         return best
