@@ -141,7 +141,7 @@ def _solve(features: Matrix, hot: Tensor, weight: Tensor, bias: Tensor, penalty:
         max_iter=ITERATIONS,
         history_size=10,
         tolerance_grad=1e-6,
-        tolerance_change=1e-7,
+        tolerance_change=1e-9,
         line_search_fn="strong_wolfe",
     )
     with torch.no_grad():
