@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from tests.models.building import documents_with_ngrams
 from tests.models.toy import toy_corpus
 from treetext.data import DOCUMENTS, PAIRS
 from treetext.data.batches import Batches, Texts
@@ -134,6 +135,7 @@ def empty():
 part = st.tuples(st.floats(0.01, 30), st.floats(-3, 30))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 40), part, part)
 def test_the_sum_is_never_worse_than_a_part(seed, texts, one, other):
     """By the log loss on the data that the weights are chosen on, each with its best temperature."""
@@ -166,3 +168,11 @@ def test_parts_that_know_different_things_weigh_both():
     parts[1] *= 16
     assert other.balance(*parts, labels) == wide.balance(parts[0], parts[1] / 16, labels), "whatever their scale"
     torch.testing.assert_close(other.scales, wide.scales / torch.tensor([1.0, 16.0]))
+
+
+def test_weights_of_ngrams_are_those_in_calibrated_logits():
+    model = documents_with_ngrams()
+    words = [[name[2:] for name in model.wide.ngrams.names if name[0] == "w"][:1]]
+    [before, *_] = model.evidence(words, 0)
+    model.temperature = 0.5
+    assert model.evidence(words, 0)[0].weight == pytest.approx(2 * before.weight)

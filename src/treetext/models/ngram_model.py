@@ -25,7 +25,8 @@ class NgramModel(Model):
 
     def evidence(self, sentences: list[list[str]], label: int) -> list[Evidence]:
         """The n-grams that speak for a label."""
-        return self.wide.evidence(sentences, label) if self.wide else []
+        found = self.wide.evidence(sentences, label) if self.wide else []
+        return [each._replace(weight=each.weight / self.temperature) for each in found]
 
     def facts(self) -> dict[str, str]:
         """Adds the number of n-grams."""
