@@ -38,7 +38,7 @@ def test_table_has_what_the_model_says(trained):
     for split in ("dev", "test"):
         assert printed[split]["accuracy"] == f"{100 * model.about['scores'][split]:.1f}"
         assert printed[split]["macro-F1"] == f"{100 * model.about['measures'][split]['macro_f1']:.1f}"
-    assert table["best epoch"] == str(model.about["epoch"])
+    assert table["epoch"] == str(model.about["epoch"])
     assert table["saved in"] == str(out)
     assert "60 train, 20 dev, 30 test texts" in done.stderr
     assert "\r" not in done.stderr, "no bars where nobody looks"

@@ -147,9 +147,9 @@ def test_the_sum_is_never_worse_than_a_part(seed, texts, one, other):
         return smoothed_loss(logits / best_temperature(logits, labels), labels)
 
     mixed = wide.scales[0] * parts[0] + wide.scales[1] * parts[1]
-    assert loss(mixed) <= min(map(loss, parts)) + 1e-5
-    assert (float(wide.scales[0]) == 0, float(wide.scales[1]) == 0) == (share == 1, share == 0)
-    assert (wide.scales >= 0).all()
+    assert loss(mixed) <= min(map(loss, parts)) + 0.01  # a part weighs at least 1%
+    assert 0 < share < 1
+    assert (wide.scales > 0).all()
 
 
 @pytest.mark.parametrize("knowing", [0, 1])

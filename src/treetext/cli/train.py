@@ -79,7 +79,7 @@ def train(
 ) -> None:
     """Train a model with a recipe.
 
-    The model of the best epoch by dev accuracy is saved, with its scores.
+    The model of the epoch that the recipe keeps (best by dev accuracy, or last) is saved, with its scores.
 
     Your own file of texts and labels: treetext train --data reviews.csv
     """
@@ -146,7 +146,7 @@ def _show(result: dict[str, Any], model: "Model") -> None:
     table = new_table("", "")
     table.show_header = False
     if result["epoch"]:  # none where a model is not trained by gradients
-        table.add_row("best epoch", str(result["epoch"]))
+        table.add_row("epoch", str(result["epoch"]))
     table.add_row("seconds", str(result["seconds"]))
     if "trials" in result:
         table.add_row("trials", str(result["trials"]))

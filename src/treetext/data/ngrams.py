@@ -39,6 +39,8 @@ SHORTEST, LONGEST = 2, 5
 """The lengths of n-grams of characters."""
 MOST_NEW = 30
 """The most words of a sentence that make pairs with words of the other."""
+MOST_CHARACTERS = 100
+"""The most characters of a word that make n-grams: longer ones are no words."""
 MOST_KEPT = 1 << 18
 """The most words whose n-grams of characters are kept in memory."""
 
@@ -180,10 +182,6 @@ def character_ngrams(word: str) -> list[str]:
     """The n-grams of characters of a word, with a space before and after it."""
     padded = f" {word[:MOST_CHARACTERS]} "
     return [f"c {padded[i : i + n]}" for n in range(SHORTEST, LONGEST + 1) for i in range(len(padded) - n + 1)]
-
-
-MOST_CHARACTERS = 100
-"""The most characters of a word that make n-grams: longer ones are no words."""
 
 
 def _grams(words: list[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """Whole models: one module per system, a registry, saving and loading."""
 
-from treetext.models.base import Model, Output, Ran, TreeKind
+from treetext.models.base import Model
 from treetext.models.files import check_free, load_model, push_to_hub, save_model, shipped_models
+from treetext.models.output import Output, Ran, TreeKind
 from treetext.models.registry import find_model, models, register_model
 from treetext.models.results import Decoding, Parsed, ParsedSentence, Prediction, Vectors, Weights
 from treetext.models.settings import LevelSettings, ModelSettings

@@ -9,8 +9,9 @@ from pydantic import Field
 from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress, Task, Tokenizer
 from treetext.data.batches import Batch
 from treetext.data.ngrams import Ngrams
-from treetext.models.base import Output, Say
+from treetext.models.base import Say
 from treetext.models.ngram_model import NGRAMS, NgramModel
+from treetext.models.output import Output
 from treetext.models.settings import ModelSettings
 from treetext.models.wide import Wide, WideSettings
 from treetext.nn import Replacement

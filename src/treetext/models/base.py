@@ -5,17 +5,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int
-from torch import Tensor, nn
+from jaxtyping import Float32, Int
+from torch import nn
 
 from treetext.data import BadInput, Corpus, Progress, Task, Tokenizer
 from treetext.data.batches import Batch, Batches, Texts, similar_lengths
 from treetext.data.splits import Hashes
 from treetext.models.logistic import best_temperature
+from treetext.models.output import Output, Ran, TreeKind
 from treetext.models.results import (
     Decoding,
     Parsed,
@@ -28,45 +29,11 @@ from treetext.models.results import (
 )
 from treetext.models.settings import ModelSettings
 from treetext.models.wide import Evidence
-from treetext.nn import LevelOutput, Replacement
+from treetext.nn import Replacement
 
 MOST_WORDS = 50_000
 Say = Callable[[str], object]
 """A callback that gets remarks for the user."""
-
-
-class Output(NamedTuple):
-    """The output of a model for a batch."""
-
-    logits: Float[Tensor, "b classes"]
-    """The scores of the classes."""
-    texts: Float[Tensor, "b k"] | None = None
-    """A vector for each text, if the model has one."""
-    levels: Mapping[str, list[LevelOutput]] = {}
-    """The outputs of each level that the model has (words, sentences), one for each bucket of the batch."""
-    parts: Mapping[str, Float[Tensor, "b classes"]] = {}
-    """What the parts of a model (n-grams, trees) add to the logits, if it has several."""
-
-    def divided(self, temperature: float) -> "Output":
-        """The output with all logits divided by a temperature."""
-        parts = {name: logits / temperature for name, logits in self.parts.items()}
-        return self if temperature == 1 else self._replace(logits=self.logits / temperature, parts=parts)
-
-
-class TreeKind(NamedTuple):
-    """The kind of the trees of a level."""
-
-    projective: bool
-    single_root: bool
-
-
-class Ran(NamedTuple):
-    """A batch that a model has run on."""
-
-    texts: list[int]
-    """The indices of the texts in the batch."""
-    batch: Batch
-    output: Output
 
 
 class Model(nn.Module):

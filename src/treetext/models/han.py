@@ -15,7 +15,7 @@ from torch.nn.functional import embedding
 
 from treetext.data import DOCUMENTS
 from treetext.data.batches import Batch
-from treetext.models.base import Output
+from treetext.models.output import Output
 from treetext.models.settings import Size
 from treetext.models.words import WordModel, WordSettings
 from treetext.nn import Buckets, Dropout, LevelOutput, Replacement, both_directions

@@ -7,7 +7,8 @@ import torch
 
 from treetext.data import DOCUMENTS, PAIRS, Corpus, Progress, Task
 from treetext.data.batches import Batch
-from treetext.models.base import Model, Output
+from treetext.models.base import Model
+from treetext.models.output import Output
 from treetext.models.settings import ModelSettings
 from treetext.nn import Replacement
 

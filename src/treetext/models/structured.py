@@ -11,8 +11,9 @@ from torch import Tensor
 from treetext.data import Corpus, Progress
 from treetext.data.batches import Batch, Texts
 from treetext.data.ngrams import Ngrams
-from treetext.models.base import Output, Say, TreeKind
+from treetext.models.base import Say
 from treetext.models.ngram_model import NgramModel
+from treetext.models.output import Output, TreeKind
 from treetext.models.settings import LevelSettings, Size
 from treetext.models.wide import Wide, WideSettings
 from treetext.models.words import WordModel, WordSettings
@@ -70,7 +71,7 @@ class StructuredModel(NgramModel, WordModel):
             ngrams, trees = (torch.cat([parts[name] for _, parts in outputs]) for name in ("n-grams", "trees"))
             share = self.wide.balance(ngrams, trees, labels)
             if say:
-                say(f"{remark}; weights in the sum: n-grams {1 - share:.1f}, trees {share:.1f}")
+                say(f"{remark}; weights in the sum: n-grams {1 - share:g}, trees {share:g}")
         super().finish(corpus, progress, say)
 
     def output(

@@ -11,7 +11,7 @@ from torch.nn.functional import embedding
 
 from treetext.data import PAIRS
 from treetext.data.batches import Batch
-from treetext.models.base import Output
+from treetext.models.output import Output
 from treetext.models.settings import Size
 from treetext.models.structured import StructuredModel, StructuredSettings, new_level
 from treetext.nn import Dropout, Replacement

@@ -18,11 +18,12 @@ from treetext.data.batches import Batch, Texts
 from treetext.data.ngrams import KINDS, Ngrams
 from treetext.models.logistic import STRENGTHS, best_temperature, fit_logistic, smoothed_loss
 
-SHARES = [i / 10 for i in range(11)]
-"""The weights of the trees to choose from; the n-grams have the rest."""
+SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9, 0.01, 0.99)
+"""The weights of the trees to choose from; the n-grams have the rest. None is 0, so that each part can be judged alone.
+The first of several with the same loss is chosen."""
 
 
-MOST_WEIGHTS = 50_000_000
+MOST_WEIGHTS = 20_000_000
 """The most weights of a part: with many classes, only the n-grams that most texts have get weights."""
 
 

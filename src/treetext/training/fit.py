@@ -23,6 +23,8 @@ from treetext.training.recipe import Recipe, load_recipe
 from treetext.training.sizes import sized
 from treetext.training.start import start_recipe
 
+SIZED = "sized.json"
+"""The file with the recipe after the data have chosen the values of its ``auto``."""
 FINGERPRINT = "fingerprint.txt"
 """The file with the fingerprint of the data, beside the recipe of a training."""
 TRIALS = "trials/trials.jsonl"
@@ -34,7 +36,7 @@ class Interrupted(Exception):  # noqa: N818
 
 
 class Fitted(NamedTuple):
-    """The best epoch, its dev accuracy, and the loss and accuracy of all epochs."""
+    """The epoch that is kept, its dev accuracy, and the loss and accuracy of all epochs."""
 
     epoch: int
     dev: float
@@ -61,7 +63,7 @@ def train(
     command: str | None = None,
     trial: bool = False,
 ) -> Model:
-    """Train a model, choose the best epoch by dev accuracy, score it once on the test data, save it and return it.
+    """Train a model, keep the best epoch by dev accuracy or the last one, score it once on test, save and return it.
 
     `recipe` is the name of a recipe of the package, a file, or a `Recipe`; `set` replaces values in it. Columns that it
     does not name are recognised, and the recipe that is saved with the model names them. Checkpoints
@@ -88,7 +90,7 @@ def train(
     source = None if start_from is None else load_model(start_from)
     recipe = start_recipe(recipe, source, str(start_from), say) if source else recipe
     task = find_model({"kind": recipe.model.kind}).task
-    if memory:
+    if memory and not resume:  # a training that goes on has its copy
         memory.write(task)
     recipe = recipe.model_copy(update={"data": recipe.data.recognised(say, task)})
     if resume:
@@ -98,7 +100,9 @@ def train(
     if resume:
         check_same_data(corpus, out / "training")
     started = recipe
-    if recipe.auto:
+    if recipe.auto and resume:
+        recipe = load_recipe(out / "training" / SIZED)
+    elif recipe.auto:
         _check_trainable(corpus)
         recipe, lines = sized(recipe, corpus)
         for line in lines:
@@ -110,6 +114,7 @@ def train(
     if not resume:
         clear(out / "training")
         keep_start(started, corpus, out / "training")
+        (out / "training" / SIZED).write_text(recipe.model_dump_json(indent=2) + "\n", encoding="utf-8")
     baselines: dict[str, dict[str, float]] = {}
     try:
         if model.by_gradients and recipe.training.baselines and not trial:
