@@ -197,7 +197,7 @@ def test_the_recipe_of_a_model_is_about_its_own_corpus(directory, trained):
         kept,
         json.loads((directory / "config.json").read_text())["about"]["recipe"],
     ):
-        assert set(recipe) == {"name", "about", "seed", "auto", "data", "model", "training"}
+        assert set(recipe) == {"name", "about", "seed", "auto", "data", "model", "training", "search"}
         assert recipe["data"]["format"] == "csv"
         assert not {"hidden_trees", "subset"} & set(recipe["data"])
         assert {"text", "label"} <= set(recipe["data"])
