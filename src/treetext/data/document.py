@@ -1,6 +1,6 @@
 """Labelled texts, as readers give them, and the types that all packages share: bad input, settings, progress."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -42,3 +42,12 @@ class Example(NamedTuple):
 UNKNOWN = -3
 """Marks an unknown head; `treetext.trees` uses -1 for a root and -2 for padding."""
 SHIFT, REDUCE = 0, 1
+
+
+def dotted(values: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:
+    """All values of nested settings, with their keys in a recipe: ``model.words.attention``."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from dotted(value, f"{section}{key}.")
+        else:
+            yield f"{section}{key}", value

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from treetext.data.document import dotted
 from treetext.data.vocabulary import SPECIAL
 from treetext.models.base import Model
 from treetext.models.settings import ModelSettings
@@ -29,7 +30,7 @@ class Taken(NamedTuple):
 
 def weight_settings(settings: ModelSettings) -> dict[str, Any]:
     """The settings, by their keys in a recipe, that weights are trained with; all of them but the `FREE` ones."""
-    return dict(_flat("model", settings.model_dump(mode="json", exclude=set(FREE))))
+    return dict(dotted(settings.model_dump(mode="json", exclude=set(FREE)), "model."))
 
 
 def take_over(model: Model, source: Model) -> Taken:
@@ -59,9 +60,3 @@ def _last_layer(model: Model) -> str:
     """The start of the names of the tensors of the classifier's last layer."""
     classifier = getattr(model, "classifier", None)
     return f"classifier.{len(classifier) - 1}." if isinstance(classifier, nn.Sequential) else "classifier."
-
-
-def _flat(key: str, value: Any) -> list[tuple[str, Any]]:
-    if not isinstance(value, dict):
-        return [(key, value)]
-    return [pair for name, inner in value.items() for pair in _flat(f"{key}.{name}", inner)]

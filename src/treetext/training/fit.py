@@ -4,7 +4,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from pickle import UnpicklingError
 from shlex import quote
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from treetext.data import BadInput, Corpus, Progress, open_corpus
+from treetext.data.document import dotted
 from treetext.data.memory import InMemory
 from treetext.evaluation import evaluate
 from treetext.models import Model, check_free, find_model, load_model, save_model
@@ -235,7 +236,7 @@ def _check_checkpoint(folder: Path) -> None:
 
 def check_same(recipe: Recipe, folder: Path) -> None:
     """Raise `BadInput` if a training or a search was started with another recipe."""
-    before, now = (dict(_flat(each.model_dump(mode="json"))) for each in (load_recipe(folder / "recipe.json"), recipe))
+    before, now = (dict(dotted(each.model_dump(mode="json"))) for each in (load_recipe(folder / "recipe.json"), recipe))
     for key in before | now:
         if before.get(key) != now.get(key):
             was, got = ("unset" if each is None else json.dumps(each) for each in (before.get(key), now.get(key)))
@@ -249,15 +250,6 @@ def check_same_data(corpus: Corpus, folder: Path) -> None:
     if path.exists() and path.read_text(encoding="utf-8").strip() != corpus.fingerprint:
         expected = "expected the same data to resume, or --replace"
         raise BadInput(f"{folder}: {corpus.name} has changed since the training was started; {expected}")
-
-
-def _flat(values: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:
-    """All values of nested sections by their dotted keys."""
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{section}{key}.")
-        else:
-            yield f"{section}{key}", value
 
 
 def _summary(corpus: Corpus, model: Model) -> str:
