@@ -82,6 +82,17 @@ def test_the_loss_is_of_other_texts(monkeypatch, span, few):
     assert abs(on_dev - log_loss(y, held_out)) > 0.02, "the two differ"
 
 
+def test_many_weights_have_the_same_solution(monkeypatch):
+    """Only the choice of the strength takes a short cut: it is on dev texts alone."""
+    x, y, classes, dev_x, dev_y = problem(3)
+    one = fit_logistic(x, y, classes, dev_x, dev_y, [3.0])
+    monkeypatch.setattr(logistic, "MANY", 100)
+    other = fit_logistic(x, y, classes, dev_x, dev_y, [3.0])
+    torch.testing.assert_close(other.weight, one.weight, atol=0.02, rtol=0.02)
+    logits = torch.from_numpy(dev_x @ other.weight.numpy()) + other.bias
+    assert other.loss == pytest.approx(float(cross_entropy(logits, torch.from_numpy(dev_y))), abs=1e-5)
+
+
 def test_the_strength_has_the_least_loss(monkeypatch):
     """On dev texts with many training texts, of dev and held-out texts with few."""
     x, y, classes, dev_x, dev_y = problem(3)

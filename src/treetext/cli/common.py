@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,6 +84,10 @@ class Commands(TyperGroup):
             if not isinstance(error, BadInput):
                 raise  # a bug: show the traceback
             refuse(error)
+        except (MemoryError, RuntimeError) as error:
+            if not isinstance(error, MemoryError) and not re.search("(allocate|out of) memory", str(error)):
+                raise
+            refuse("out of memory; expected shorter texts (data.max_words, data.max_sentences) or smaller batches")
         except KeyboardInterrupt:
             stop("stopped")
 

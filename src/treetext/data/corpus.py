@@ -25,6 +25,8 @@ NO_CLASS = -1
 """The class of a row whose label is unknown."""
 FEW_CLASSES = 20
 """So many classes may be more than half as many as there are texts."""
+MOST_LISTED = 20
+"""The most classes that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,8 @@ class Corpus:
             for row in self.rows[split][targets[self.rows[split]] == NO_CLASS]:
                 label = self.encoded.label(int(row))
                 problem = "no label" if label is None else f"label {label!r} is not among those of the training data"
-                raise BadInput(f"{self.encoded.where(int(row))}: {problem}; expected one of {', '.join(classes)}")
+                listed = ", ".join(classes[:MOST_LISTED]) + ", …" * (len(classes) > MOST_LISTED)
+                raise BadInput(f"{self.encoded.where(int(row))}: {problem}; expected one of {listed}")
 
 
 def open_corpus(data: Reader, progress: Progress | None = None, labels: bool = True) -> Corpus:

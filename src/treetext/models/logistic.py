@@ -19,6 +19,9 @@ ITERATIONS = 60
 """The most iterations of L-BFGS for each strength. Each starts from the solution for the strength before."""
 FEW = 5000
 """With at most so many texts, held-out training texts help to choose the strength."""
+MANY = 5_000_000
+"""With more weights, as for thousands of classes, no texts are held out, which would take hours, and L-BFGS remembers
+fewer steps."""
 SPARSE = 4
 """How many times as long a product with a number of a sparse matrix takes as with one of a dense matrix, about."""
 DENSE = 0.05
@@ -63,10 +66,10 @@ def fit_logistic(
 ) -> Logistic:
     """The regression with the least loss. The path of strengths ends where the loss rises.
 
-    With few texts, the loss is the mean of that on dev data and that on held-out folds of the training data: a small
-    dev set alone decides little.
+    With few texts and weights, the loss is the mean of that on dev data and that on held-out folds of the training
+    data: a small dev set alone decides little.
     """
-    few = FOLDS <= len(y) <= FEW
+    few = FOLDS <= len(y) <= FEW and x.shape[1] * classes <= MANY
     labels, dev_labels = torch.from_numpy(y).long(), torch.from_numpy(dev_y).long()
     # The span of the vectors of texts has fewer dimensions than there are features.
     in_span = few and len(y) ** 2 < SPARSE * x.nnz
@@ -139,7 +142,7 @@ def _solve(features: Matrix, hot: Tensor, weight: Tensor, bias: Tensor, penalty:
     solver: Any = torch.optim.LBFGS(
         [weight, bias],
         max_iter=ITERATIONS,
-        history_size=10,
+        history_size=10 if weight.numel() <= MANY else 4,
         tolerance_grad=1e-6,
         tolerance_change=1e-9,
         line_search_fn="strong_wolfe",

@@ -213,7 +213,9 @@ def _check_trainable(corpus: Corpus) -> None:
     corpus.check_labels(corpus.classes)
     for split in ("train", "dev"):
         if not len(corpus.whole(split)):
-            raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one")
+            few = corpus.data.stratify and not len(corpus.rows[split])
+            remark = ": copies of a text stay together unless data.stratify=false" if few else ""
+            raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one{remark}")
 
 
 def check_finished(out: Path, allowed: bool) -> None:
