@@ -53,7 +53,7 @@ def page(results: Results) -> str:
         _changes(results, names),
         "## Macro-F1\n",
         _scores(results, names, "macro_f1"),
-        "## Cost\n\nSeconds of training and scoring, with all trials, on 2 cores, and the peak of memory in MB.\n",
+        "## Cost\n\nSeconds of training and scoring, with all trials, on 2 cores that other work shared, and the peak of memory in MB.\n",
         _costs(results, names),
     ])  # fmt: skip
 
@@ -101,6 +101,8 @@ def _changes(results: Results, names: list[str]) -> str:
     """The accuracy of the trees alone, for sets on which some change was run."""
     systems = {"default": "default"} | {f"change-{name}": title for name, (title, _) in CHANGES.items()}
     there = [name for name in names if any(_rows(results, name, f"change-{change}", "trees") for change in CHANGES)]
+    if not there:
+        return f"{NOT_RUN.capitalize()}.\n"
     lines = []
     for system, title in systems.items():
         rows = [_rows(results, name, system, "trees") for name in there]
