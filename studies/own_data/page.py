@@ -53,8 +53,8 @@ def page(results: Results) -> str:
         _changes(results, names),
         "## Macro-F1\n",
         _scores(results, names, "macro_f1"),
-        "## Cost\n\nSeconds of training and scoring, with all trials, on 2 cores that other work shared, and the peak of"
-        " memory in MB.\n",
+        "## Cost\n\nSeconds of training and scoring, with all trials, on 2 cores that other work shared, and the peak"
+        " of memory in MB.\n",
         _costs(results, names),
     ])  # fmt: skip
 
