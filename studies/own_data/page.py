@@ -33,6 +33,10 @@ sentence, of what both have, and of what only one has. Length and strength are c
 - **bag of vectors**: the mean of learnt vectors of words and bigrams, and a softmax (Joulin et al. 2017); 3 trials.
 - **default**: `documents/default` or `pairs/default`, one trial. **n-grams alone** and **trees alone** are its two \
 parts, which are trained apart. **no trees**: the default without attention.
+
+Within a run, choices are made on dev data. The settings of the default recipes themselves were chosen in some 30 \
+trials on the first seed of these sets, with test accuracies in view. So seed 1 is no held-out test of the default, \
+and its lead over tf-idf may be too large.
 """
 
 Results = Mapping[tuple[str, str], Mapping[str, Any]]
