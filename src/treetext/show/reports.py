@@ -168,7 +168,7 @@ def _learning(about: Mapping[str, Any]) -> str:
         [[str(e["epoch"]), f"{e['loss']:.4f}", f"{100 * e['dev_accuracy']:.1f}"] for e in epochs],
     )
     return (
-        f"<p>The model is from epoch {best}, the best on the dev data (ring).</p>"
+        f"<p>The model is from epoch {best} (ring).</p>"
         f'<div class="side-by-side">{loss}{accuracy}</div><details><summary>As a table</summary>{table}</details>'
     )
 
