@@ -242,12 +242,16 @@ def test_a_class_of_one_text_is_trained_on(tmp_path):
     assert corpus.remarks == [f"{path}: only in train, not in dev or test: 2 texts of 2 classes"]
 
 
-def test_labels_that_differ_in_case_are_said_and_kept(tmp_path):
-    rows = [(f"tea {i}", label) for i in range(9) for label in ("pos", "Pos", "neg")]
+def test_labels_that_differ_in_case_or_spaces_are_said_and_kept(tmp_path):
+    rows = [(f"tea {i}", label) for i in range(9) for label in ("pos", "Pos", "neg", "neg ")]
     path = write_rows(tmp_path / "teas.csv", rows)
     corpus = open_corpus(reader("csv", path=path, split=(1, 0, 0)))
-    assert corpus.classes == ["Pos", "neg", "pos"]
-    assert corpus.remarks[0] == f"{path}: the labels 'Pos' and 'pos' differ only in case: they are different classes"
+    assert corpus.classes == ["Pos", "neg", "neg ", "pos"]
+    assert corpus.remarks[:3] == [
+        f"{path}: labels with spaces around them: 1, such as 'neg '",
+        f"{path}: the labels 'Pos' and 'pos' differ only in case or spaces: they are different classes",
+        f"{path}: the labels 'neg' and 'neg ' differ only in case or spaces: they are different classes",
+    ]
 
 
 def test_copies_across_given_splits_are_counted(tmp_path):

@@ -72,11 +72,13 @@ class Corpus:
         remarks, labels, texts = list[str](), self.encoded.labels, self.encoded.hashes
         names: dict[str, list[str]] = {}
         for label in sorted(self.encoded.label_names):
-            names.setdefault(label.casefold(), []).append(label)
+            names.setdefault(label.strip().casefold(), []).append(label)
+        if spaced := [label for label in sorted(self.encoded.label_names) if label != label.strip()]:
+            remarks.append(f"{self.name}: labels with spaces around them: {len(spaced):,}, such as {spaced[0]!r}")
         for same in names.values():
             if len(same) > 1:
                 listed = " and ".join(map(repr, same))
-                remarks.append(f"{self.name}: the labels {listed} differ only in case: they are different classes")
+                remarks.append(f"{self.name}: the labels {listed} differ only in case or spaces: they are different classes")
         train = self.rows["train"]
         alone = train[~np.isin(labels[train], labels[np.concatenate([self.rows["dev"], self.rows["test"]])])]
         if 0 < len(alone) < len(train):

@@ -40,7 +40,7 @@ def card(model: Model) -> str:
                 **({"Started from": f"{start['model']}: {start['taken']}"} if start else {}),
                 "Seed": about.get("seed", "not recorded"),
                 **model.facts(),
-                "Epochs (best by dev)": about.get("epoch", "not recorded"),
+                "Epoch that was kept": about.get("epoch", "not recorded"),
                 "Seconds of training": about.get("seconds", "not recorded"),
                 **({"Trials": _trials(about)} if "trials" in about else {}),
                 "Command": about.get("command", "not recorded"),

@@ -92,15 +92,8 @@ class TableReader(ColumnReader, FileReader):
     def read_file(self, file: Path, labels: bool, notes: list[str]) -> Iterator[Example]:
         """The rows of a file."""
         columns = self.wanted(labels)
-        spaced, where = 0, ""
         for place, row in self.read_rows(file, columns, notes):
-            label = row[columns.label] if columns.label else None
-            if isinstance(label, str) and label.strip() not in ("", label):
-                spaced, where = spaced + 1, where or f"{label!r} in {place}, read as {label.strip()!r}"
             yield example_of(row, columns, place)
-        if spaced:
-            counted = f"{spaced:,} labels have spaces around them" if spaced > 1 else "1 label has spaces around it"
-            notes.append(f"{file}: {counted}, as {where}")
 
     def head(self) -> list[dict[str, Any]]:
         """The first rows of the first file, with all columns."""
@@ -330,13 +323,12 @@ def _pair(first: Any, second: Any, columns: Columns, where: str) -> list[str] | 
 
 
 def _label(value: Any, column: str, where: str) -> str | None:
-    """A label as a string, without white space around it; a whole number has no decimal point.
+    """A label as a string, with its white space; a whole number has no decimal point.
 
     None, an empty string and NaN (a missing number in a table) mean that there is no label.
     """
     if isinstance(value, str):
-        stripped = value.strip()
-        return None if stripped.lower() in ("", "nan") else stripped
+        return None if value.strip().lower() in ("", "nan") else value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, bool):
