@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from studies.own_data.page import page
-from studies.own_data.sets import SOURCES, make_set, set_name
+from studies.own_data.sets import GRID, SOURCES, make_set, set_name
 from studies.own_data.systems import MAIN, SYSTEMS, Scored, Texts
 from studies.runs import read, write
 from treetext.cli import note
@@ -36,9 +36,15 @@ def run_all(
     work: Annotated[Path, typer.Option(metavar="DIR", help="The directory of the files.")] = Path("models/own_data"),
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = Path("docs/own-data.md"),
 ) -> None:
-    """Run the systems on all sets, each in a process of its own: all first seeds before all second ones."""
+    """Run the systems on all sets, each in a process of its own: all first seeds before all second ones.
+
+    ``change-NAME`` is a change of the default, ``change`` all of them. They have sets of their own.
+    """
     where = data or Path(os.environ.get("TREETEXT_DATA") or "data")
-    sets = [(source, size) for source, each in SOURCES.items() for size in each.sizes]
+    every = [(source, size) for source, each in SOURCES.items() for size in each.sizes]
+    if systems == "change":
+        systems = ",".join(name for name in SYSTEMS if name.startswith("change"))
+    sets = GRID if systems.startswith("change") else every
     for seed in range(1, seeds + 1):
         for source, size in sets:
             name = set_name(source, size)
@@ -62,7 +68,7 @@ def run_one(system: str, folder: Path, seed: int, out: Path) -> None:
     start = time.perf_counter()
     scored = SYSTEMS[system][1](folder, seed)
     seconds = time.perf_counter() - start
-    truth = Texts.of(folder / "test.jsonl").labels
+    truth = Texts.of(folder / ("more.jsonl" if system.startswith("change") else "test.jsonl")).labels
     parts = scored if isinstance(scored, dict) else {"whole": scored}
     write(out, {
         "rows": {part: scores_of(each, truth) for part, each in parts.items()},

@@ -1,7 +1,7 @@
 """The files of this study: subsamples of real data sets, as a user's own files would be.
 
 A seed draws the texts, of which eight ninths are for training and one ninth is for development. Test data are the same
-for all sizes of a set.
+for all sizes of a set. Changes of the default are compared on more training texts, which were not drawn.
 """
 
 import json
@@ -55,15 +55,19 @@ SOURCES = {
 }
 
 
+GRID = (("yelp", 500), ("yelp", 2000), ("csfd", 10_000), ("snli", 5000))
+"""The sets on which changes of the default are compared."""
+
+
 def set_name(source: str, size: int | None) -> str:
     """The name of a subsample."""
     return f"{source}-{size or 'all'}"
 
 
 def make_set(data: Path, out: Path, source: str, size: int | None, seed: int) -> Path:
-    """Write train.jsonl, dev.jsonl and test.jsonl of a subsample, and return their directory."""
+    """Write train.jsonl, dev.jsonl, test.jsonl and more.jsonl of a subsample, and return their directory."""
     folder = out / f"{set_name(source, size)}-{seed}"
-    if (folder / "test.jsonl").exists():
+    if (folder / "test.jsonl").exists():  # written last
         return folder
     texts = SOURCES[source].read(data / source)
     random = np.random.RandomState(seed)
@@ -78,11 +82,12 @@ def make_set(data: Path, out: Path, source: str, size: int | None, seed: int) ->
         given = [given[i] for i in np.random.RandomState(0).permutation(len(given))[:MOST_TEST]]
         pool = texts["train"]
     if size is None and "dev" in texts:
-        parts = {"train": pool, "dev": texts["dev"]}
+        parts = {"train": pool, "dev": texts["dev"], "more": []}
     else:
-        drawn = [pool[i] for i in random.permutation(len(pool))[:size]]
+        pool = [pool[i] for i in random.permutation(len(pool))]
+        drawn, more = (pool[:size], pool[size:][:MOST_TEST]) if size else (pool, [])
         cut = round(len(drawn) / 9)
-        parts = {"train": drawn[cut:], "dev": drawn[:cut]}
+        parts = {"train": drawn[cut:], "dev": drawn[:cut], "more": more}
     folder.mkdir(parents=True, exist_ok=True)
     for name, examples in {**parts, "test": given}.items():
         with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:

@@ -134,43 +134,43 @@ def bag_of_vectors(folder: Path, seed: int) -> Scored:
     return best
 
 
-def default(folder: Path, seed: int, settings: Mapping[str, Any] | None = None) -> dict[str, Scored]:
+def default(
+    folder: Path, seed: int, settings: Mapping[str, Any] | None = None, test: str = "test.jsonl"
+) -> dict[str, Scored]:
     """The default recipe, and each of its two parts alone."""
-    pairs = "premise" in json.loads((folder / "train.jsonl").open(encoding="utf-8").readline())
-    places = {f"data.{split}": str(folder / f"{split}.jsonl") for split in ("train", "dev", "test")}
+    files = {"train": "train.jsonl", "dev": "dev.jsonl", "test": test}
+    places = {f"data.{split}": str(folder / file) for split, file in files.items()}
     values = {"data.format": "jsonl", **places, "seed": seed, "training.baselines": False, **(settings or {})}
-    recipe = load_recipe("pairs/default" if pairs else "documents/default", values)
+    recipe = load_recipe("pairs/default" if _has_pairs(folder) else "documents/default", values)
     with TemporaryDirectory() as out:
         model = train(recipe, Path(out) / "model")
     corpus = open_corpus(load_recipe(model.about["recipe"]).data)
     scored = {}
     chosen = {key: _value(model.about["recipe"], key) for key in recipe.auto}
     prior = int(np.argmax(model.prior))
-    found = {
-        split: {part: np.full(len(corpus.rows[split]), prior) for part in ("whole", "n-grams", "trees")}
-        for split in ("dev", "test")
-    }
+    found: dict[str, dict[str, Any]] = {"dev": {}, "test": {}}
     for split, parts in found.items():
         for texts, _, output in run(model, corpus, split):
             for part, logits in {"whole": output.logits, **output.parts}.items():
+                parts.setdefault(part, np.full(len(corpus.rows[split]), prior))  # also where a text has no words
                 parts[part][texts] = logits.argmax(-1).cpu().numpy()
     targets = corpus.targets(model.labels)[corpus.rows["dev"]]
-    for part in ("whole", "n-grams", "trees"):
-        labels = [model.labels[i] for i in found["test"][part]]
+    for part, choices in found["test"].items():
+        labels = [model.labels[i] for i in choices]
         scored[part] = Scored(labels, float(np.mean(found["dev"][part] == targets)), chosen)
     return scored
 
 
 def without_trees(folder: Path, seed: int) -> dict[str, Scored]:
     """The default recipe without attention: bi-LSTMs (or a feedforward layer) and pooling only."""
-    pairs = "premise" in json.loads((folder / "train.jsonl").open(encoding="utf-8").readline())
     none: dict[str, Any] = {"model.structure": 0, "model.words.attention": "none"}
-    if not pairs:
+    if not _has_pairs(folder):
         none["model.sentences.attention"] = "none"
     return {"whole": default(folder, seed, none)["whole"]}
 
 
 CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "none": ("the default", {}),
     "word2vec": (
         "word2vec of the training texts",
         {"model.vocabulary.vectors": "word2vec", "training.vectors_rate": 1.0},
@@ -184,13 +184,15 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "slow": ("a rate of 5e-4", {"training.learning_rate": 5e-4}),
     "small": ("vectors of a deviation of 0.1", {"model.vocabulary.deviation": 0.1}),
     "dropout": ("dropout of 0.5", {"model.dropout": 0.5}),
+    "mean": ("means over words, not maxima", {"model.words.pooling": "mean"}),
+    "feedforward": ("words without bi-LSTM", {"model.words.encoder": "feedforward"}),
 }
 """Changes of the default, with their titles: what it had before, or might have instead."""
 
 
 def changed(name: str) -> Callable[[Path, int], dict[str, Scored]]:
-    """The default with one of the changes."""
-    return lambda folder, seed: default(folder, seed, CHANGES[name][1])
+    """The trees of the default with one of the changes. They are scored on other texts than test texts."""
+    return lambda folder, seed: default(folder, seed, CHANGES[name][1] | {"model.wide": None}, "more.jsonl")
 
 
 MAIN = ("majority", "tf-idf", "vectors", "default", "no-trees")
@@ -203,6 +205,11 @@ SYSTEMS: dict[str, tuple[str, Callable[[Path, int], Scored | dict[str, Scored]]]
     **{f"change-{name}": (title, changed(name)) for name, (title, _) in CHANGES.items()},
 }
 """The systems by name, with a title. A system may score several rows at once."""
+
+
+def _has_pairs(folder: Path) -> bool:
+    with (folder / "train.jsonl").open(encoding="utf-8") as file:
+        return "premise" in json.loads(file.readline())
 
 
 def _joined(text: Any) -> str:
