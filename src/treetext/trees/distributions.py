@@ -1,10 +1,11 @@
 """Probability distributions over dependency trees: one interface for projective and non-projective trees."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from jaxtyping import Float, Int
@@ -15,7 +16,7 @@ from treetext.trees.checks import check_scores, element, shaped
 from treetext.trees.counting import log_count
 from treetext.trees.decoding import eisner, projective_margins, spanning_heads, spanning_margins, top_trees
 from treetext.trees.inference import nonprojective, projective
-from treetext.trees.sampling import sample_nonprojective, sample_projective
+from treetext.trees.sampling import gumbel, sample_nonprojective, sample_projective
 from treetext.trees.tree import PAD, ROOT
 
 
@@ -47,9 +48,10 @@ class TreeDistribution(ABC):
     the CPU, a problem gives the same bits alone as padded in any batch. Results past the length are 0, and heads there
     are ``PAD`` (-2). The head of a root is ``ROOT`` (-1).
 
-    ``log_partition``, ``marginals``, ``log_prob``, ``entropy``, ``cross_entropy`` and ``kl`` have gradients with
-    respect to both scores. Trees (``mode``, ``mbr``, ``sample``, ``top``) are computed on the CPU: scores on another
-    device are copied there, and the heads are copied back.
+    ``log_partition``, ``marginals``, ``log_prob``, ``entropy``, ``cross_entropy``, ``kl`` and the marginals of
+    ``perturbed`` and ``straight_through`` have gradients with respect to both scores. Trees (``mode``, ``mbr``,
+    ``sample``, ``top``) are computed on the CPU: scores on another device are copied there, and the heads are copied
+    back.
     """
 
     _projective: ClassVar[bool]
@@ -162,6 +164,33 @@ class TreeDistribution(ABC):
         heads = self._sample(self._arcs, self._roots, self._lengths, self.single_root, uniforms)
         self._check_trees(heads[0, :, 0] != PAD)
         return heads.reshape(k, *self.roots.shape)
+
+    def perturbed(self, noise: float = 1.0, temperature: float = 1.0, generator: torch.Generator | None = None) -> Self:
+        """The distribution of ``(scores + noise * g) / temperature``, with independent standard Gumbel noise g.
+
+        Its marginals are a relaxed sample (Paulus et al. 2020), with gradients with respect to the scores. Towards
+        temperature 0, they become the tree with the best perturbed score. Padding takes no random numbers: a batch
+        gets the same noise, however far it is padded.
+        """
+        if not 0 <= noise < math.inf:
+            raise ValueError(f"noise: expected a number of 0 or more, got {noise}")
+        if not 0 < temperature < math.inf:
+            raise ValueError(f"temperature: expected a number above 0, got {temperature}")
+        real = torch.arange(self._roots.shape[-1], device=self._roots.device) < self._lengths[:, None]
+        arcs = self._arcs + noise * gumbel(self._arcs, real[:, :, None] & real[:, None], generator)
+        roots = self._roots + noise * gumbel(self._roots, real, generator)
+        scores = arcs.reshape(self.arcs.shape) / temperature, roots.reshape(self.roots.shape) / temperature
+        return type(self)(*scores, self.lengths, self.single_root)
+
+    def straight_through(self) -> Marginals:
+        """The mode as arcs and roots that are 0 or 1, with the gradients of the marginals (Bengio et al. 2013)."""
+        heads, (arcs, roots) = self.mode(), self.marginals
+        parents = torch.arange(heads.shape[-1], device=heads.device)[:, None]
+        # A number minus itself is 0, so adding the difference changes no bit of the tree.
+        return Marginals(
+            (heads[..., None, :] == parents).to(arcs.dtype) + (arcs - arcs.detach()),
+            (heads == ROOT).to(roots.dtype) + (roots - roots.detach()),
+        )
 
     def top(self, k: int) -> Top:
         """The k most probable trees, best first."""

@@ -1,4 +1,4 @@
-"""Exact and independent samples of trees."""
+"""Exact and independent samples of trees, and noise for relaxed ones."""
 
 import numpy as np
 import torch
@@ -61,3 +61,11 @@ def sample_projective(
 def uniforms_needed(n: int) -> int:
     """How many random numbers a sample of a tree of n words takes."""
     return 2 * n
+
+
+def gumbel(like: Tensor, real: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Standard Gumbel noise where `real`, and 0 elsewhere. Only real elements take random numbers."""
+    device = generator.device if generator else like.device
+    draws = torch.empty(int(real.sum()), dtype=torch.float64, device=device).exponential_(generator=generator)
+    noise = -draws.log().to(like.device, like.dtype)
+    return torch.zeros_like(like).masked_scatter(real, noise)
