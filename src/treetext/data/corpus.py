@@ -78,7 +78,8 @@ class Corpus:
         for same in names.values():
             if len(same) > 1:
                 listed = " and ".join(map(repr, same))
-                remarks.append(f"{self.name}: the labels {listed} differ only in case or spaces: they are different classes")
+                problem = "differ only in case or spaces: they are different classes"
+                remarks.append(f"{self.name}: the labels {listed} {problem}")
         train = self.rows["train"]
         alone = train[~np.isin(labels[train], labels[np.concatenate([self.rows["dev"], self.rows["test"]])])]
         if 0 < len(alone) < len(train):

@@ -14,7 +14,7 @@ from treetext.evaluation.run import prior_classes, run
 from treetext.evaluation.sources import checked_levels, checked_targets
 from treetext.models import Model, Output
 from treetext.nn import Replacement
-from treetext.trees import ROOT, Marginals, TreeDistribution
+from treetext.trees import Marginals, TreeDistribution
 
 MOST_DOCUMENTS, MOST_WORDS = 256, 50_000  # in a batch: large, so most sequences meet others of the same length
 
@@ -77,10 +77,7 @@ def uniform_marginals(trees: TreeDistribution) -> Marginals:
 
 def best_tree(trees: TreeDistribution) -> Marginals:
     """1 for the arcs and the root of the decoded tree (minimum Bayes risk), 0 for all others."""
-    heads = trees.mbr()
-    candidates = torch.arange(heads.shape[-1], device=heads.device)
-    arcs = candidates[:, None] == heads[..., None, :]
-    return Marginals(arcs.to(trees.arcs.dtype), (heads == ROOT).to(trees.arcs.dtype))
+    return Marginals.of(trees.mbr(), trees.arcs.dtype)
 
 
 class Shuffled:

@@ -28,6 +28,12 @@ class Marginals(NamedTuple):
     roots: Float[Tensor, "*batch n"]
     """``roots[..., i]``: the probability that i is a root."""
 
+    @classmethod
+    def of(cls, heads: Int[Tensor, "*batch n"], dtype: torch.dtype) -> "Marginals":
+        """1 for the arcs and the root of a tree, 0 for all others."""
+        parents = torch.arange(heads.shape[-1], device=heads.device)[:, None]
+        return cls((heads[..., None, :] == parents).to(dtype), (heads == ROOT).to(dtype))
+
 
 class Top(NamedTuple):
     """Trees, best first. If there are too few, the remaining rows are ``PAD`` with a log probability of -inf."""
@@ -184,13 +190,9 @@ class TreeDistribution(ABC):
 
     def straight_through(self) -> Marginals:
         """The mode as arcs and roots that are 0 or 1, with the gradients of the marginals (Bengio et al. 2013)."""
-        heads, (arcs, roots) = self.mode(), self.marginals
-        parents = torch.arange(heads.shape[-1], device=heads.device)[:, None]
         # A number minus itself is 0, so adding the difference changes no bit of the tree.
-        return Marginals(
-            (heads[..., None, :] == parents).to(arcs.dtype) + (arcs - arcs.detach()),
-            (heads == ROOT).to(roots.dtype) + (roots - roots.detach()),
-        )
+        tree = Marginals.of(self.mode(), self.arcs.dtype)
+        return Marginals(*(hard + (soft - soft.detach()) for hard, soft in zip(tree, self.marginals, strict=True)))
 
     def top(self, k: int) -> Top:
         """The k most probable trees, best first."""
