@@ -45,29 +45,41 @@ def weights_by_loops(attention: Attention, d: Tensor) -> tuple[Tensor, Tensor]:
     if attention.kind == "simple":
         a = torch.stack([f[:, j].exp() / f[:, j].exp().sum() for j in range(n)], 1)
         return a, torch.zeros(n, dtype=torch.float64)
-    roots = torch.stack([p["root.weight"][0] @ d[i] for i in range(n)]) / attention.temperature
+    if attention.fixed_root:
+        roots = torch.tensor([0.0] + [-torch.inf] * (n - 1)).double()
+    else:
+        roots = torch.stack([p["root.weight"][0] @ d[i] for i in range(n)]) / attention.temperature
     both = Enumeration(TREES[attention.kind], f, roots, attention.single_root).marginals
     return both[:n], both[n]
 
 
 def by_loops(attention: Attention, e: Tensor, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The paper's equations for one sentence."""
+    """The paper's equations for one sentence, as often as there are rounds."""
     a, a_root = weights_by_loops(attention, d)
+    h = e
+    for _ in range(int(attention.rounds)):
+        h = round_by_loops(attention, e, h, a, a_root)
+    return h, a, a_root
+
+
+def round_by_loops(attention: Attention, e: Tensor, h: Tensor, a: Tensor, a_root: Tensor) -> Tensor:
     n = len(e)
     updated = []
     for i in range(n):
-        parts = [e[i], sum((a[k, i] * e[k] for k in range(n)), torch.zeros(K))]
-        if attention.kind in TREES:
-            parts[1] = parts[1] + a_root[i] * attention.root_vector
-            if attention.with_children:
-                parts.append(sum((a[i, k] * e[k] for k in range(n)), torch.zeros(K)))
+        parts = [e[i]]
+        if attention.with_parents:
+            parts.append(sum((a[k, i] * h[k] for k in range(n)), torch.zeros(K)))
+            if attention.kind in TREES:
+                parts[1] = parts[1] + a_root[i] * attention.root_vector
+        if attention.with_children:
+            parts.append(sum((a[i, k] * h[k] for k in range(n)), torch.zeros(K)))
         if attention.activation == "product":
             updated.append(e[i] + (attention.own.weight @ e[i]) * (attention.combine.weight @ torch.cat(parts[1:])))
             continue
         r = attention.combine.weight @ torch.cat(parts)
         r = torch.tanh(r) if attention.activation == "tanh" else torch.where(r > 0, r, 0.01 * r)
         updated.append(e[i] + attention.gate * r if attention.gated else r)
-    return torch.stack(updated), a, a_root
+    return torch.stack(updated)
 
 
 @every_attention
@@ -76,6 +88,12 @@ def by_loops(attention: Attention, e: Tensor, d: Tensor) -> tuple[Tensor, Tensor
     [
         {},
         {"children": False},
+        {"parents": False},
+        {"rounds": 3},
+        {"rounds": 2, "parents": False, "activation": "leaky_relu"},
+        {"rounds": 2, "gated": True},
+        {"rounds": 3, "activation": "product"},
+        {"root": "first"},
         {"activation": "leaky_relu"},
         {"single_root": False},
         {"temperature": 2.5},
@@ -196,7 +214,16 @@ def test_padding_is_invisible(kind: str, options: dict[str, Any]) -> None:
 
 @every_attention
 @pytest.mark.parametrize(
-    "options", [{}, {"activation": "leaky_relu"}, {"gated": True}, {"activation": "product"}], ids=str
+    "options",
+    [
+        {},
+        {"activation": "leaky_relu"},
+        {"gated": True},
+        {"activation": "product"},
+        {"rounds": 3, "parents": False},
+        {"root": "first", "rounds": 2},
+    ],
+    ids=str,
 )
 def test_gradients(kind: str, options: dict[str, Any]) -> None:
     attention = layer(kind, **options)
@@ -312,6 +339,18 @@ def test_half_precision(kind: str, dtype: torch.dtype, options: dict[str, Any]) 
         ({"semantic": 0}, "semantic: expected a size of 1 or more, got 0"),
         ({"structure": 0}, "structure: expected a size of 1 or more, got 0"),
         ({"structure": -1, "kind": "none"}, "structure: expected a size of 0 or more, got -1"),
+        ({"parents": False, "children": False}, "parents, children: expected at least one of them, got False for both"),
+        ({"rounds": 0}, "rounds: expected 1 or more, or 'height', got 0"),
+        ({"rounds": "deep"}, "rounds: expected one of height, got 'deep'"),
+        ({"root": "last"}, "root: expected one of any, first, got 'last'"),
+        (
+            {"estimator": "hard"},
+            "estimator: expected one of marginals, perturbed, straight_through, sampled, got 'hard'",
+        ),
+        ({"evaluation": "best"}, "evaluation: expected one of marginals, tree, got 'best'"),
+        ({"noise": [1.0, -1.0]}, "noise: expected a number of 0 or more, or several, got [1.0, -1.0]"),
+        ({"noise": []}, "noise: expected a number of 0 or more, or several, got []"),
+        ({"relaxation": 0.0}, "relaxation: expected a number of more than 0, or several, got 0.0"),
         ({"temperature": 0.0}, "temperature: expected a number above 0, got 0.0"),
         ({"temperature": float("nan")}, "temperature: expected a number above 0, got nan"),
     ],

@@ -7,6 +7,9 @@ from pydantic import Field, model_validator
 from treetext.data import Settings
 
 Size = Annotated[int, Field(ge=1, le=100_000)]
+Rounds = Annotated[int, Field(ge=1, le=1000)] | Literal["height"]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class ModelSettings(Settings):
@@ -30,13 +33,28 @@ class LevelSettings(Settings):
         "bilstm", description="network that encodes the sequence"
     )
     pooling: Literal["max", "mean", "sum", "root"] = Field("max", description="root: sum weighted by root marginals")
-    children: bool = Field(True, description="gather from children and parents, not from parents only")
+    parents: bool = Field(True, description="gather from parents")
+    children: bool = Field(True, description="gather from children")
+    rounds: Rounds = Field(1, description="how often words gather along one tree; height: once for each of its levels")
     activation: Literal["tanh", "leaky_relu", "product"] = Field(
         "tanh", description="activation of the gathered vector; product: add its product with the word's own vector"
     )
+    root: Literal["any", "first"] = Field("any", description="first: the first word is the root of all trees")
     single_root: bool = Field(True, description="trees have exactly one root, not one or more")
     temperature: float = Field(1.0, gt=0, description="divides the scores of arcs and roots")
     gated: bool = Field(False, description="add the gathered vector to the word's own through a gate, initially 0")
+    estimator: Literal["marginals", "perturbed", "straight_through", "sampled"] = Field(
+        "marginals", description="weights in training: exact marginals, relaxed samples, or sampled trees"
+    )
+    noise: NotNegative | Annotated[list[NotNegative], Field(min_length=1)] = Field(
+        1.0, description="scale of the Gumbel noise of relaxed samples; a list: at evenly spaced points of training"
+    )
+    relaxation: Positive | Annotated[list[Positive], Field(min_length=1)] = Field(
+        1.0, description="temperature of relaxed samples; a list: at evenly spaced points of training"
+    )
+    evaluation: Literal["marginals", "tree"] = Field(
+        "marginals", description="weights after training: exact marginals, or the most probable tree"
+    )
 
     @model_validator(mode="after")
     def _check_parts(self) -> Self:
@@ -44,4 +62,6 @@ class LevelSettings(Settings):
             raise ValueError(f"pooling: root needs trees (projective or nonprojective), not attention {self.attention}")
         if self.gated and self.activation == "product":
             raise ValueError("gated: not with the activation product, which adds by itself; expected false")
+        if not (self.parents or self.children):
+            raise ValueError("parents, children: both are false; expected true for at least one")
         return self

@@ -1,5 +1,6 @@
 """Checks of the arguments of layers. Errors name the argument and say what was expected."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -16,6 +17,14 @@ def check_size(name: str, value: int, least: int) -> None:
     """Raise an error for a size that is too small."""
     if value < least:
         raise ValueError(f"{name}: expected a size of {least} or more, got {value}")
+
+
+def check_schedule(name: str, value: float | Sequence[float], allow_zero: bool) -> None:
+    """Raise an error unless a schedule is a number, or one or more numbers, above 0 (or 0, if allowed)."""
+    values = [value] if isinstance(value, int | float) else list(value)
+    if not values or not all(0 < each < math.inf or (allow_zero and each == 0) for each in values):
+        expected = "0 or more" if allow_zero else "more than 0"
+        raise ValueError(f"{name}: expected a number of {expected}, or several, got {value}")
 
 
 def check_vectors(name: str, x: Tensor, size: int, like: Tensor | None = None) -> None:
