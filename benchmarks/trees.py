@@ -122,10 +122,16 @@ def score_kinds(n: int) -> Iterator[tuple[str, Callable[[torch.Generator], Score
         arcs[:, node, node ^ 1] += attraction
         return arcs, roots
 
+    def relaxed(generator: torch.Generator, temperature: float) -> Scores:
+        sample = NonProjectiveTrees(*normal(generator)).perturbed(1.0, temperature, generator)
+        return sample.arcs, sample.roots
+
     for scale in (1, 10, 30, 100, 300, 1000):
         yield f"N(0, 1) × {scale}", partial(normal, scale=scale)
     for attraction in (10, 20, 40, 100, 1000):
         yield f"N(0, 1), pairs + {attraction}", partial(pairs, attraction=attraction)
+    for temperature in (1, 0.1, 0.01):
+        yield f"N(0, 1) + Gumbel noise, temperature {temperature}", partial(relaxed, temperature=temperature)
     spread = torch.linspace(-1000, 1000, n)[None]
     yield "N(0, 1), roots −1000 … 1000", lambda generator: (normal(generator)[0], spread)
 
