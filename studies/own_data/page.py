@@ -1,8 +1,9 @@
 """The page of this study: a table of accuracies, one of differences, and the costs."""
 
+import functools
 from collections.abc import Mapping
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,8 @@ and its lead over tf-idf may be too large.
 """
 
 Results = Mapping[tuple[str, str], Mapping[str, Any]]
+Rows = Mapping[int, Mapping[str, Any]]
+"""The scores of a row on a set, by seed."""
 
 
 def page(results: Results) -> str:
@@ -53,6 +56,8 @@ def page(results: Results) -> str:
         "## Differences\n",
         "Points of the default above others, with 95% intervals of a paired bootstrap over test texts and seeds.\n",
         _differences(results, names),
+        _in_vain(results, names, "n-grams alone", "The whole model is not significantly better than its n-grams alone"),
+        _in_vain(results, names, "no trees", "It is not significantly better than the same model without trees"),
         "## What matters\n",
         "The accuracy of the trees alone, with one change of the default and seed 1, on 2,000 training texts that were"
         " not drawn. No test text is read.\n",
@@ -65,7 +70,7 @@ def page(results: Results) -> str:
     ])  # fmt: skip
 
 
-def _rows(results: Results, name: str, system: str, part: str) -> dict[int, Mapping[str, Any]]:
+def _rows(results: Results, name: str, system: str, part: str) -> Rows:
     """The scores of a row on a set, by seed."""
     found = {}
     for seed in range(1, 10):
@@ -123,18 +128,46 @@ def _differences(results: Results, names: list[str]) -> str:
     return markdown(["default above", *others], lines)
 
 
-def _difference(ours: Mapping[int, Mapping[str, Any]], theirs: Mapping[int, Mapping[str, Any]]) -> str:
-    shared = sorted(ours.keys() & theirs.keys())
-    if not shared:
-        return NOT_RUN
-    gaps = [100.0 * (_right(ours[seed]).astype(float) - _right(theirs[seed])) for seed in shared]
-    random = np.random.default_rng(0)
+def _in_vain(results: Results, names: list[str], other: str, claim: str) -> str:
+    """Name the sets on which the default is not significantly better than another row."""
+    gaps = {name: _gap(_rows(results, name, "default", "whole"), _rows(results, name, *ROWS[other])) for name in names}
+    equal = [name for name, gap in gaps.items() if gap and gap.low <= 0]
+    measured = sum(gap is not None for gap in gaps.values())
+    return f"{claim} on {len(equal)} of {measured} sets{': ' * bool(equal)}{', '.join(equal)}.\n" if measured else ""
+
+
+def _difference(ours: Rows, theirs: Rows) -> str:
+    gap = _gap(ours, theirs)
+    return f"{gap.points:+.1f} ({gap.low:+.1f} to {gap.high:+.1f})" if gap else NOT_RUN
+
+
+class Gap(NamedTuple):
+    """A mean difference in points, with its 95% interval."""
+
+    points: float
+    low: float
+    high: float
+
+
+@functools.cache
+def _resampled(gaps: tuple[bytes, ...]) -> tuple[float, float]:
+    """The interval of the mean, by a bootstrap over seeds and texts. Each gap is an array of int8, as bytes."""
+    arrays, random = [np.frombuffer(gap, np.int8) for gap in gaps], np.random.default_rng(0)
     means = []
     for _ in range(SAMPLES):
-        drawn = [gaps[i] for i in random.integers(len(gaps), size=len(gaps))]
-        means.append(np.mean([random.choice(gap, len(gap)).mean() for gap in drawn]))
+        drawn = [arrays[i] for i in random.integers(len(arrays), size=len(arrays))]
+        means.append(np.mean([100.0 * random.choice(gap, len(gap)).mean() for gap in drawn]))
     low, high = np.percentile(means, [2.5, 97.5])
-    return f"{np.mean([gap.mean() for gap in gaps]):+.1f} ({low:+.1f} to {high:+.1f})"
+    return float(low), float(high)
+
+
+def _gap(ours: Rows, theirs: Rows) -> Gap | None:
+    """How much better one row is than another, on the seeds that both have."""
+    shared = sorted(ours.keys() & theirs.keys())
+    if not shared:
+        return None
+    gaps = [_right(ours[seed]).astype(np.int8) - _right(theirs[seed]).astype(np.int8) for seed in shared]
+    return Gap(float(np.mean([100.0 * gap.mean() for gap in gaps])), *_resampled(tuple(gap.tobytes() for gap in gaps)))
 
 
 def _right(row: Mapping[str, Any]) -> np.ndarray:
