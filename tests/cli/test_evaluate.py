@@ -38,9 +38,9 @@ def test_all_scores_as_json(model):
 def test_table(model):
     printed = invoke("evaluate", model).stdout
     result = evaluated(model)
-    assert f"accuracy           {100 * result['accuracy']:.1f}\n" in printed
-    assert f"macro-F1           {100 * result['macro_f1']:.1f}\n" in printed
-    assert f"calibration error  {100 * result['ece']:.1f} (expected calibration error, 15 bins of equal" in printed
+    assert f"accuracy             {100 * result['accuracy']:.1f}\n" in printed
+    assert f"macro-F1             {100 * result['macro_f1']:.1f}\n" in printed
+    assert f"calibration error    {100 * result['ece']:.1f} (expected calibration error, 15 bins of equal" in printed
     scores, confusions = printed.split("Scores by class")[1].split("Confusion matrix")
     for each, row in zip(result["classes"], result["confusion"], strict=True):
         [line] = [line for line in scores.splitlines() if line.startswith(f"{each['label']} ")]
@@ -64,7 +64,7 @@ def test_many_classes_show_their_largest_confusions(tmp_path):
     [line] = [line for line in printed.splitlines() if line.startswith("class 7 ") and "class 0" in line]
     assert line.split()[-2:] == ["1", "100.0"]
     first = ", ".join(f"class {i}" for i in (1, 10, 11, 12, 2, 3, 4, 5, 6, 7))
-    assert f"never predicted    {first} and 2 more\n" in printed
+    assert f"never predicted      {first} and 2 more\n" in printed
     result = evaluated(out)
     assert [sum(row) for row in result["confusion"]] == [6] + [1] * 12
     assert len(result["never_predicted"]) == 12
@@ -118,10 +118,15 @@ def test_all_of_a_file_or_its_split(pair_model, pair_file):
     assert 0 < sizes["test"] < 20, "about a tenth, since copies of a pair stay together"
     assert evaluated(pair_model)["documents"] == sizes["test"]
     assert evaluated(pair_model, "--data", pair_file)["documents"] == 60
-    assert invoke("evaluate", pair_model, "--data", pair_file).stdout.splitlines()[0].split() == [
-        "data", f"{pair_file},", "test",
-    ]  # fmt: skip
+    assert told_data(pair_model) == f"{pair_file}, test"
+    assert told_data(pair_model, "--data", pair_file) == f"all texts of {pair_file}"
+    assert told_data(pair_model, "--data", pair_file, "--split", "dev") == f"{pair_file}, dev"
+    assert [evaluated(pair_model, *more)["split"] for more in ([], ["--data", pair_file])] == ["test", "all"]
     assert evaluated(pair_model, "--data", pair_file, "--split", "dev")["documents"] == sizes["dev"]
+
+
+def told_data(*arguments):
+    return invoke("evaluate", *arguments).stdout.splitlines()[0].removeprefix("data").strip()
 
 
 def test_file_of_another_format_and_columns(model, tmp_path):

@@ -131,6 +131,25 @@ def test_a_file_that_changed_keeps_its_split(own, file, tmp_path, settings):
     assert again == tested
 
 
+def test_baselines_of_a_file_that_was_sorted(pair_model, pair_file, tmp_path):
+    """The same test texts have the same bag of words; with another label, they have not."""
+    before = pair_file.read_text()
+    header, *rows = before.splitlines()
+    expected = json.loads(invoke("evaluate", pair_model, "--json").stdout)
+    assert expected["bag_of_words"] is not None
+    try:
+        pair_file.write_text("\n".join([header, *sorted(rows)]))
+        result = json.loads(invoke("evaluate", pair_model, "--json").stdout)
+        assert result["fingerprint"] != expected["fingerprint"]
+        assert {**result, "fingerprint": None} == {**expected, "fingerprint": None}
+        invoke("report", pair_model, "--no-statistics", "--out", tmp_path / "page.html")
+        assert "not measured on these texts" not in (tmp_path / "page.html").read_text()
+        pair_file.write_text(before.replace("same", "odd").replace("other", "same").replace("odd", "other"))
+        assert "– (not measured on these texts)" in invoke("evaluate", pair_model).stdout
+    finally:
+        pair_file.write_text(before)
+
+
 def split_of(run, folder, model, *settings):
     """The split of each film, as it is exported."""
     out = folder / "split.csv"
@@ -162,7 +181,12 @@ def test_a_model_without_kept_splits(own, file, tmp_path):
     save_model(bare, tmp_path / "bare", replace=True)
     assert not (tmp_path / "bare" / "splits.safetensors").exists()
     done = invoke("evaluate", tmp_path / "bare", "--data", file, "--json")
-    assert (json.loads(done.stdout)["seen"], done.stderr) == (None, "")
+    said = f"{file}: it is not known which of these texts the model was trained on\n"
+    assert (json.loads(done.stdout)["seen"], done.stderr) == (None, said)
+    done = invoke("evaluate", tmp_path / "bare", "--json")
+    assert (json.loads(done.stdout)["seen"], done.stderr) == (None, ""), "its own test texts"
+    done = invoke("evaluate", tmp_path / "bare", "--set", "data.seed=5", "--json")
+    assert done.stderr == said, "another split of the same texts"
 
 
 def test_damaged_splits(own, tmp_path):
@@ -180,8 +204,14 @@ def test_report_and_analyse_say_what_was_seen(pair_model, pair_file, tmp_path):
     page = tmp_path / "page.html"
     done = invoke("report", pair_model, pair_file, "--no-statistics", "--out", page)
     assert f"{used} of 60 texts were used in training" in done.stderr
+    scores = page.read_text().partition("<main>")[2].partition("<section")[0]
+    assert f"<strong>{used} of 60 texts were used in training (" in scores, "beside the scores"
     assert pair_file.name in page.read_text()
+    invoke("report", pair_model, "--no-statistics", "--out", page)
+    assert "were used in training" not in page.read_text()
     done = invoke("analyse", pair_model, pair_file, "--no-ablation", "--resamples", 0, "--json")
     result = json.loads(done.stdout)
-    assert (result["seen"], result["data"]) == (used, str(pair_file))
+    assert (result["seen"], result["data"], result["split"]) == (used, str(pair_file), "all")
+    done = invoke("analyse", pair_model, pair_file, "--no-ablation", "--resamples", 0)
+    assert done.stdout.startswith(f"all texts of {pair_file}: 60 texts, ")
     assert json.loads(invoke("analyse", pair_model, "--no-ablation", "--resamples", 0, "--json").stdout)["seen"] == 0

@@ -17,6 +17,8 @@ def test_a_report_of_the_test_data(model, tmp_path):
     assert out.resolve().as_uri() in done.stdout
     page = out.read_text()
     assert len(data(page)["documents"]) == 30
+    assert "Epoch that was kept" in page
+    assert "Most frequent class" in page
     assert str(tmp_path) not in page
     assert f"{100 * load_model(model).about['scores']['test']:.1f}%" in page
     pictures = ("Confusion matrix", "Reliability diagram", "Scores by class", "Macro-F1", "Bag of words")
@@ -61,7 +63,7 @@ def test_pairs_and_files(pair_model, pair_file, tmp_path):
     assert str(tmp_path) not in page, "folders of this machine are nobody's business"
     assert sorted(document["sentences"] for document in found)[:2] == [0, 1]
     assert "2 without words" in page
-    assert "on pairs.csv, test</h1>" in page, "the file that was read"
+    assert "on all texts of pairs.csv</h1>" in page, "the file that was read"
 
 
 def test_bag_of_words_stands_beside(model, tmp_path):

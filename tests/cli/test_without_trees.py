@@ -75,7 +75,7 @@ def test_report(without, tmp_path):
     invoke("report", model, path, "--out", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "this model has no trees" in page
-    assert "Best epoch" not in page
+    assert "Epoch that was kept" not in page
     assert "Learning curves" not in page
 
 

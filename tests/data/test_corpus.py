@@ -301,6 +301,25 @@ def test_texts_that_were_seen(tmp_path):
     assert dev.seen("train", trained) == {}
 
 
+def test_fingerprints_of_splits(tmp_path):
+    """They depend on texts and labels, not on the order or the file."""
+    rows = numbered(20)
+    [*first, last] = rows
+    tables = {"same": rows, "reversed": rows[::-1], "relabelled": [*first, (last[0], "z")], "fewer": first}
+    found = {
+        name: open_corpus(reader("csv", test=write_rows(tmp_path / f"{name}.csv", table))).split_fingerprint("test")
+        for name, table in tables.items()
+    }
+    assert found["same"] == found["reversed"]
+    assert len(set(found.values())) == 3
+
+
+def test_parts(tmp_path):
+    path = write_rows(tmp_path / "teas.csv", numbered(100))
+    assert [open_corpus(reader("csv", path=path)).part(split) for split in ("train", "test")] == ["train", "test"]
+    assert open_corpus(reader("csv", test=path)).part("test") == "all"
+
+
 def test_texts_of_one_word(tmp_path):
     rows = [(f"tea{i}", "xy"[i % 2]) for i in range(30)]
     corpus = open_corpus(reader("csv", path=write_rows(tmp_path / "teas.csv", rows)))

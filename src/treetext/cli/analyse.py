@@ -100,7 +100,9 @@ def analyse(
 
 def _summary(analysis: "Analysis") -> str:
     """The data and the accuracy in one line."""
-    parts = [f"{analysis.data}, {analysis.split}: {analysis.documents:,} texts"]
+    from treetext.show import scored_texts
+
+    parts = [f"{scored_texts(analysis.data, analysis.split)}: {analysis.documents:,} texts"]
     if analysis.without_trees:
         parts.append(f"{analysis.without_trees:,} without words")
     if analysis.accuracy:

@@ -227,17 +227,15 @@ def open_data(model: "Model", recipe: "Recipe", split: str, bars: "Bars") -> "tu
     The number is None if the model does not say what it was trained on. The notes of the corpus tell the user.
     """
     from treetext.data import open_corpus
+    from treetext.evaluation import seen
 
     corpus = open_corpus(recipe.data, bars.more)
-    if model.splits is None:
-        return corpus, None
-    corpus = corpus.as_trained(model.splits)
-    seen = corpus.seen(split, model.splits)
-    if known := sum(seen.values()):
-        listed = ", ".join(f"{count:,} in {name}" for name, count in seen.items() if count)
-        total = f"{known:,} of {len(corpus.rows[split]):,} texts"
-        corpus.notes.append(f"{corpus.name}: {total} were used in training ({listed}): they say little about new texts")
-    return corpus, known
+    if model.splits is not None:
+        corpus = corpus.as_trained(model.splits)
+    known = seen(model, corpus, split)
+    if known.remark:
+        corpus.notes.append(f"{corpus.name}: {known.remark}")
+    return corpus, known.texts
 
 
 def model_recipe(model: "Model") -> "Recipe | None":

@@ -43,7 +43,7 @@ def evaluate(
     from treetext.evaluation import baseline
     from treetext.evaluation import evaluate as score
     from treetext.models import load_model
-    from treetext.show import CALIBRATION, points, score_tables
+    from treetext.show import CALIBRATION, points, score_tables, scored_texts
 
     loaded = load_model(model)
     recipe, part = load_data(loaded, data, settings, split, "--data"), split or Split.TEST
@@ -60,7 +60,7 @@ def evaluate(
         return
     about = new_table("", "")
     about.show_header = False
-    about.add_row("data", f"{corpus.name}, {part}")
+    about.add_row("data", scored_texts(corpus.name, evaluation.split))
     about.add_row("texts", f"{evaluation.documents:,}")
     about.add_row("without words", f"{evaluation.empty:,} (predicted: the most frequent class)")
     about.add_row("accuracy", percent(evaluation.accuracy))
@@ -68,7 +68,7 @@ def evaluate(
         about.add_row("n-grams alone", percent(parts.ngrams))
         about.add_row("trees alone", percent(parts.trees))
         about.add_row("the trees add", points(parts.gain))
-    about.add_row("largest class", percent(largest))
+    about.add_row("most frequent class", percent(largest))
     about.add_row("bag of words", percent(words.accuracy) + (f" ({words.reason})" if words.reason else ""))
     about.add_row("macro-F1", percent(evaluation.macro_f1))
     about.add_row("log loss", f"{evaluation.log_loss:.3f} nats")

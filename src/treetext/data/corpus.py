@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -100,6 +101,16 @@ class Corpus:
     def hashes(self) -> Hashes:
         """The hashes of the texts of each split, to recognise these texts later."""
         return split_hashes(self.rows, self.encoded.hashes)
+
+    def split_fingerprint(self, split: str) -> str:
+        """A hash of the texts of a split with their labels, whatever their order and the file that they are in."""
+        rows, names = self.rows[split], np.array([*self.encoded.label_names, ""])
+        pairs = zip(self.encoded.hashes[rows].tolist(), names[self.encoded.labels[rows]].tolist(), strict=True)
+        return hashlib.sha256(json.dumps(sorted(pairs)).encode()).hexdigest()
+
+    def part(self, split: str) -> str:
+        """The split by its name, or all if the corpus has no other texts, as a file that is used as a whole."""
+        return "all" if len(self.rows[split]) == len(self.encoded) else split
 
     def as_trained(self, trained: Mapping[str, np.ndarray]) -> "Corpus":
         """The corpus with the split that its texts had in training, given the `hashes` of that time.

@@ -15,11 +15,13 @@ from treetext.evaluation.scores import (
     Confusion,
     Evaluation,
     Parts,
+    Seen,
     baseline,
     evaluate,
     predictions,
     probabilities,
     score,
+    seen,
 )
 from treetext.evaluation.shapes import Statistics, tree_statistics
 
@@ -40,6 +42,7 @@ __all__ = [
     "NearRoot",
     "Parts",
     "Recovery",
+    "Seen",
     "Statistics",
     "TreebankAgreement",
     "ablate",
@@ -53,5 +56,6 @@ __all__ = [
     "reference_heads",
     "run",
     "score",
+    "seen",
     "tree_statistics",
 ]

@@ -24,6 +24,7 @@ class Analysis:
     data: str
     fingerprint: str
     split: str
+    """train, dev, test, or all if the corpus has no other texts."""
     documents: int
     without_trees: int
     """The number of texts without words."""
@@ -84,7 +85,7 @@ def analyse(
     return Analysis(
         data=corpus.name,
         fingerprint=corpus.fingerprint,
-        split=split,
+        split=corpus.part(split),
         documents=len(rows),
         without_trees=len(rows) - len(corpus.whole(split)),
         accuracy=None if right is None else intervals(right, resamples, seed)[0],

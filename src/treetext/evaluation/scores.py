@@ -65,6 +65,7 @@ class Evaluation(NamedTuple):
     """The scores of a model on a split."""
 
     split: str
+    """train, dev, test, or all if the corpus has no other texts."""
     documents: int
     empty: int
     """The number of texts without words, for which the most frequent class is predicted."""
@@ -145,6 +146,14 @@ class Baseline(NamedTuple):
     reason: str = ""
 
 
+class Seen(NamedTuple):
+    """How many texts of a split were used in training, or None if that is not known."""
+
+    texts: int | None
+    remark: str = ""
+    """What a reader of the scores should know about that, if anything."""
+
+
 def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress: Progress | None = None) -> Evaluation:
     """The scores on all texts of a split, including those without words."""
     corpus = data if isinstance(data, Corpus) else open_corpus(data, progress)
@@ -155,7 +164,8 @@ def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress:
     targets = corpus.targets(model.labels)[rows]
     empty = len(rows) - len(corpus.whole(split))
     shares, alone = _shares(model, corpus, split, progress)
-    return score(split, model.labels, targets, shares, empty)._replace(parts=_parts(targets, shares, alone))
+    part = corpus.part(split)
+    return score(part, model.labels, targets, shares, empty)._replace(parts=_parts(targets, shares, alone))
 
 
 def score(
@@ -203,18 +213,33 @@ def baseline(name: str, about: Mapping[str, Any], corpus: Corpus, split: str) ->
     measured = (about.get("baselines") or {}).get(name)
     if not measured:
         return Baseline(None, "not measured in training")
-    if about.get("fingerprint") != corpus.fingerprint or not _same_split(about, corpus):
+    if (about.get("fingerprints") or {}).get(split) != corpus.split_fingerprint(split):
         return Baseline(None, "not measured on these texts")
     if measured.get(split) is None:
         return Baseline(None, f"not measured on {split}")
     return Baseline(float(measured[split]))
 
 
-def _same_split(about: Mapping[str, Any], corpus: Corpus) -> bool:
-    """Whether a corpus is split as in training. Its fingerprint does not depend on the split."""
+def seen(model: Model, corpus: Corpus, split: str) -> Seen:
+    """How many texts of a split the model was trained on or, for test texts, chosen by."""
+    if model.splits is None:
+        unknown = "it is not known which of these texts the model was trained on"
+        return Seen(None, "" if _same_data(model.about, corpus) else unknown)
+    counts = corpus.seen(split, model.splits)
+    known = sum(counts.values())
+    if not known:
+        return Seen(0)
+    listed = ", ".join(f"{count:,} in {name}" for name, count in counts.items() if count)
+    total = f"{known:,} of {len(corpus.rows[split]):,} texts"
+    return Seen(known, f"{total} were used in training ({listed}): they say little about new texts")
+
+
+def _same_data(about: Mapping[str, Any], corpus: Corpus) -> bool:
+    """Whether a corpus has the data and the split of training. Its fingerprint does not depend on the split."""
     trained = (about.get("recipe") or {}).get("data") or {}
     now = corpus.data.model_dump(mode="json", exclude={"path", "train", "dev", "test"})
-    return all(trained.get(name) == value for name, value in now.items())
+    same_split = all(trained.get(name) == value for name, value in now.items())
+    return same_split and about.get("fingerprint") == corpus.fingerprint
 
 
 def _shares(

@@ -20,8 +20,8 @@ OUTLINES = (
 """Shapes of marks: without other models, the model is compared with six kinds of trees."""
 
 
-def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int, unit: str = "") -> str:
-    """A value by epoch, with a ring around the best epoch; values that are not finite are left out."""
+def curve(title: str, epochs: Sequence[int], values: Sequence[float], kept: int, unit: str = "") -> str:
+    """A value by epoch, with a ring around the epoch that was kept; values that are not finite are left out."""
     finite = [(epoch, value) for epoch, value in zip(epochs, values, strict=True) if math.isfinite(value)]
     if not finite:
         return ""
@@ -54,7 +54,7 @@ def curve(title: str, epochs: Sequence[int], values: Sequence[float], best: int,
     places = [(epoch, x(epoch), y(value)) for epoch, value in zip(epochs, values, strict=True)]
     lines.append(f'<path class="curve" d="M {" L ".join(f"{px:.1f} {py:.1f}" for _, px, py in places)}"/>')
     for (epoch, px, py), value in zip(places, values, strict=True):
-        kind, size = ("best", 5) if epoch == best else ("point", 3)
+        kind, size = ("best", 5) if epoch == kept else ("point", 3)
         lines.append(
             f'<circle class="{kind}" cx="{px:.1f}" cy="{py:.1f}" r="{size}">'
             f"<title>epoch {epoch}: {value:.4g}{unit}</title></circle>"

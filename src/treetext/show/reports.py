@@ -18,7 +18,7 @@ from treetext.models import Model
 from treetext.show.documents import Document, Packed, is_projective, packed, parsed_documents
 from treetext.show.html import cell, html_table, table_plot
 from treetext.show.plots import curve
-from treetext.show.scores import points, scores_section
+from treetext.show.scores import points, scored_texts, scores_section
 from treetext.show.tables import Table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def report(
     `tables` come from `analysis_tables`, `verdict` from the `Analysis`. If the split has more than `most` documents,
     the page shows a random sample of `most`; scores are of all documents.
     """
-    from treetext.evaluation import baseline, evaluate  # here: what draws trees needs no evaluation
+    from treetext.evaluation import baseline, evaluate, seen  # here: what draws trees needs no evaluation
 
     if most < 1:
         raise ValueError(f"most: expected 1 or more documents, got {most}")
@@ -59,8 +59,8 @@ def report(
     documents = parsed_documents(model, corpus, chosen.tolist(), progress)
     # Without the folders of this machine: a report may go to others.
     about = {**model.about, "data": Path(corpus.name).name, "facts": model.facts()}
-    words = baseline("bag of words", model.about, corpus, split)
-    return report_page(evaluation, documents, tables, about, verdict=verdict, bag_of_words=words)
+    words, remark = baseline("bag of words", model.about, corpus, split), seen(model, corpus, split).remark
+    return report_page(evaluation, documents, tables, about, verdict=verdict, bag_of_words=words, remark=remark)
 
 
 def report_page(
@@ -71,13 +71,16 @@ def report_page(
     *,
     verdict: Sequence[str] = (),
     bag_of_words: "Baseline | None" = None,
+    remark: str = "",
 ) -> str:
     """The page from plain values: scores, parsed documents, tables, the model's metadata, and sentences on its trees.
 
-    `bag_of_words` is the accuracy of that baseline on the same texts.
+    `bag_of_words` is the accuracy of that baseline on the same texts. `remark` is what a reader of the scores should
+    know about these texts.
     """
     about = about or {}
-    title = f"{about.get('recipe_name') or 'A model'} on {about.get('data') or 'its data'}, {evaluation.split}"
+    texts = scored_texts(about.get("data") or "its data", evaluation.split)
+    title = f"{about.get('recipe_name') or 'A model'} on {texts}"
     script, style = (_part("trees.js") + _part("report.js"), _part("trees.css") + _part("report.css"))
     # Whatever is in the texts, no other script runs and nothing is fetched.
     policy = f"default-src 'none'; img-src data:; style-src {_trusted(style)}; script-src {_trusted(script)}"
@@ -108,7 +111,7 @@ def report_page(
         f'<meta name="generator" content="treetext {__version__}"><style>{style}</style></head>\n'
         f'<body><a class="skip" href="#documents">Skip to the documents</a><header><h1>{escape(title)}</h1>'
         f"<nav aria-label='Sections'><ul>{links}</ul></nav></header>\n"
-        f"<main>{_figures(evaluation, documents, bag_of_words)}<p>{WARNING}</p>{body}</main>\n"
+        f"<main>{_figures(evaluation, documents, bag_of_words)}{_remark(remark)}<p>{WARNING}</p>{body}</main>\n"
         f'<script type="application/json" id="data">{embedded}</script>\n<script>{script}</script></body></html>\n'
     )
 
@@ -134,7 +137,7 @@ def _figures(evaluation: "Evaluation", documents: Sequence[Document], bag_of_wor
     told = f"over {over}, in {len(found):,} documents" if found else "this model has no trees"
     figures = {
         "Accuracy": f"{100 * evaluation.accuracy:.1f}%<small>95% interval {100 * low:.1f} to {100 * high:.1f}</small>",
-        "Largest class": f"{100 * largest:.1f}%<small>accuracy of always predicting it</small>",
+        "Most frequent class": f"{100 * largest:.1f}%<small>accuracy of always predicting it</small>",
         "Bag of words": "–" if bag_of_words is None else _baseline(bag_of_words),
         "Macro-F1": f"{100 * evaluation.macro_f1:.1f}%{missing}",
         "Texts": f"{evaluation.documents:,}{empty if evaluation.empty else ''}",
@@ -147,6 +150,10 @@ def _figures(evaluation: "Evaluation", documents: Sequence[Document], bag_of_wor
     return f'<dl class="figures">{parts}</dl>'
 
 
+def _remark(remark: str) -> str:
+    return f"<p><strong>{escape(remark[0].upper() + remark[1:])}.</strong></p>" if remark else ""
+
+
 def _baseline(baseline: "Baseline") -> str:
     if baseline.accuracy is None:
         return f"–<small>{baseline.reason}</small>"
@@ -157,10 +164,10 @@ def _learning(about: Mapping[str, Any]) -> str:
     epochs = about.get("curve") or []
     if not epochs:
         return ""
-    numbers, best = [epoch["epoch"] for epoch in epochs], int(about.get("epoch") or 0)
-    loss = curve("Training loss by epoch", numbers, [epoch["loss"] for epoch in epochs], best)
+    numbers, kept = [epoch["epoch"] for epoch in epochs], int(about.get("epoch") or 0)
+    loss = curve("Training loss by epoch", numbers, [epoch["loss"] for epoch in epochs], kept)
     accuracy = curve(
-        "Dev accuracy by epoch", numbers, [100 * epoch["dev_accuracy"] for epoch in epochs], best, unit="%"
+        "Dev accuracy by epoch", numbers, [100 * epoch["dev_accuracy"] for epoch in epochs], kept, unit="%"
     )
     table = html_table(
         "Epochs",
@@ -168,7 +175,7 @@ def _learning(about: Mapping[str, Any]) -> str:
         [[str(e["epoch"]), f"{e['loss']:.4f}", f"{100 * e['dev_accuracy']:.1f}"] for e in epochs],
     )
     return (
-        f"<p>The model is from epoch {best} (ring).</p>"
+        f"<p>The model is from epoch {kept} (ring).</p>"
         f'<div class="side-by-side">{loss}{accuracy}</div><details><summary>As a table</summary>{table}</details>'
     )
 
@@ -225,7 +232,7 @@ def _select(name: str, title: str, options: Sequence[tuple[str, str]]) -> str:
 
 def _about(about: Mapping[str, Any]) -> str:
     names = {
-        "recipe_name": "Recipe", "seed": "Seed", "epoch": "Best epoch",
+        "recipe_name": "Recipe", "seed": "Seed", "epoch": "Epoch that was kept",
         "seconds": "Training time, seconds", "fingerprint": "Fingerprint of the training data",
     }  # fmt: skip
     about = {**about, "epoch": about.get("epoch") or None}  # 0 where a model is not trained by gradients

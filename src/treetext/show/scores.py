@@ -46,6 +46,11 @@ def scores_section(evaluation: "Evaluation") -> str:
     return f'<div class="side-by-side"><div>{confusions}</div><div class="narrow">{calibration}</div>{classes}</div>'
 
 
+def scored_texts(data: str, split: str) -> str:
+    """The texts that were scored, in words: a split of the data, or all of them."""
+    return f"all texts of {data}" if split == "all" else f"{data}, {split}"
+
+
 def points(gain: "Interval") -> str:
     """A difference of accuracies in percentage points, with its interval."""
     if gain.value is None or gain.low is None or gain.high is None:  # a single text has no interval

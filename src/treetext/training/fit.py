@@ -134,6 +134,7 @@ def train(
         **({"in_memory": True} if memory else {}),
         **({"start_from": {"model": str(start_from), "taken": str(taken)}} if taken else {}),
         "fingerprint": corpus.fingerprint,
+        "fingerprints": {split: corpus.split_fingerprint(split) for split in corpus.rows},
         "documents": {split: len(rows) for split, rows in corpus.rows.items()},
         "epoch": fitted.epoch,
         "seconds": round(sum(epoch["seconds"] for epoch in fitted.curve) + time.perf_counter() - start, 1),
