@@ -15,8 +15,9 @@ from treetext.data import DOCUMENTS, PAIRS, BadInput
 from treetext.data.batches import Texts
 from treetext.evaluation import evaluate
 from treetext.models import StructuredDocuments, StructuredPairs, load_model, save_model
-from treetext.models.bag_of_words import BagOfWords, BagOfWordsSettings
+from treetext.models.bag_of_words import BagOfWords, BagOfWordsPairs, BagOfWordsSettings
 from treetext.models.logistic import TEMPERATURES, best_temperature, smoothed_loss
+from treetext.models.wide import Wide, WideSettings
 from treetext.serve import make_app
 
 MODELS = {DOCUMENTS: StructuredDocuments, PAIRS: StructuredPairs}
@@ -65,6 +66,37 @@ def test_the_ngrams_come_last(corpus):
     assert sum(shares) == pytest.approx(1)
     assert set(outputs(model, corpus)[1]) == {"n-grams", "trees"}
     assert not model.wide.weight.requires_grad
+
+
+def test_ngrams_of_words_are_the_bag_of_words(corpus):
+    model = unfinished(corpus, wide={"characters": False})
+    model.finish(corpus)
+    system = BagOfWords if corpus.task == DOCUMENTS else BagOfWordsPairs
+    alone = system.for_corpus(system.Settings(), corpus)
+    alone.fit(corpus)
+    assert model.wide.ngrams.names == alone.wide.ngrams.names
+    assert torch.equal(model.wide.weight, alone.wide.weight)
+    assert torch.equal(model.wide.bias, alone.wide.bias)
+    _, parts, _ = outputs(model, corpus, "test")
+    scale = model.wide.scales[0] / model.temperature
+    torch.testing.assert_close(parts["n-grams"], scale * outputs(alone, corpus, "test")[0])
+    assert parts["n-grams"].std() > 0.1
+
+
+def test_class_weights_reach_all_that_is_chosen(corpus, finished):
+    """The weights of n-grams, those of the parts, and the temperature."""
+    model, weights = unfinished(corpus, wide={}), torch.tensor([50.0, 0.5, 0.5])
+    model.finish(corpus, class_weights=weights)
+    expected, _ = Wide.fitted(WideSettings(), corpus, corpus.classes, class_weights=weights)
+    assert torch.equal(model.wide.weight, expected.weight)
+    assert not torch.equal(model.wide.bias, finished.wide.bias)
+    other = unfinished(corpus)
+    other.wide = expected
+    _, parts, labels = outputs(other, corpus)
+    expected.balance(parts["n-grams"], parts["trees"], labels, weights)
+    assert torch.equal(model.wide.scales, expected.scales)
+    assert not torch.equal(model.wide.scales, finished.wide.scales)
+    assert model.temperature == best_temperature(outputs(other, corpus)[0], labels, weights)
 
 
 def test_the_trees_stay_as_they_were(corpus, finished):

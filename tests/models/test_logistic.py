@@ -10,6 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from treetext.models import logistic
 from treetext.models.logistic import FOLDS, STRENGTHS, TEMPERATURES, best_temperature, fit_logistic
+from treetext.training.objectives import balanced_weights
 
 
 def problem(classes, texts=90, features=200, density=0.3, seed=0):
@@ -22,9 +23,11 @@ def problem(classes, texts=90, features=200, density=0.3, seed=0):
     return x[:texts], y[:texts], classes, x[texts:], y[texts:]
 
 
-def regression(x, y, classes, strength):
+def regression(x, y, classes, strength, class_weight=None):
     """The same by scikit-learn, which penalises only one of two columns of weights for two classes."""
-    fitted = LogisticRegression(C=strength * (2 if classes == 2 else 1), max_iter=5000, tol=1e-8)
+    fitted = LogisticRegression(
+        C=strength * (2 if classes == 2 else 1), max_iter=5000, tol=1e-8, class_weight=class_weight
+    )
     return fitted.fit(x.astype(np.float64), y)
 
 
@@ -62,6 +65,76 @@ def test_both_paths_have_the_same_solution(monkeypatch, few):
     assert one.strength == other.strength
     assert one.loss == pytest.approx(other.loss, abs=1e-3)
     torch.testing.assert_close(one.weight, other.weight, atol=0.02, rtol=0.02)
+
+
+def weighted_problem():
+    """Three classes, of which one is rare, and balanced weights of all."""
+    x, y, classes, dev_x, dev_y = problem(3, texts=300)
+    kept = np.flatnonzero((y != 0) | (np.arange(len(y)) % 5 == 0))
+    weights = balanced_weights(y[kept], classes)
+    assert weights[0] > 3 * weights[1]
+    return x[kept], y[kept], classes, dev_x, dev_y, weights
+
+
+@pytest.mark.parametrize("span", [True, False])
+@pytest.mark.parametrize("strength", [0.1, 3.0])
+def test_class_weights_as_in_scikit_learn(monkeypatch, span, strength):
+    in_span(monkeypatch, span)
+    x, y, classes, dev_x, dev_y, weights = weighted_problem()
+    found = fit_logistic(x, y, classes, dev_x, dev_y, [strength], weights)
+    theirs = regression(x, y, classes, strength, "balanced")
+    for some in (x, dev_x):
+        mine = (torch.from_numpy(some @ found.weight.numpy()) + found.bias).softmax(-1)
+        np.testing.assert_allclose(mine, theirs.predict_proba(some), atol=2e-3)
+    apart = regression(x, y, classes, strength).predict_proba(dev_x) - theirs.predict_proba(dev_x)
+    assert abs(apart).max() > 0.1, "without weights, it is another one"
+
+
+def test_the_gradient_of_the_weighted_loss_is_0():
+    """Of the sum of the weighted log losses and the penalty, by automatic differentiation."""
+    x, y, classes, dev_x, dev_y, weights = weighted_problem()
+    found = fit_logistic(x, y, classes, dev_x, dev_y, [1.0], weights)
+    weight, bias = (part.double().requires_grad_() for part in (found.weight, found.bias))
+    losses = cross_entropy(torch.from_numpy(x.toarray()).double() @ weight + bias, torch.from_numpy(y), weights,
+                           reduction="sum")  # fmt: skip
+    (losses + weight.square().sum() / 2).backward()
+    for gradient in (weight.grad, bias.grad):
+        assert gradient.abs().max() < 1e-2
+    plain = fit_logistic(x, y, classes, dev_x, dev_y, [1.0])
+    assert (plain.bias - found.bias).abs().max() > 0.3
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_the_loss_is_weighted(monkeypatch, few):
+    monkeypatch.setattr(logistic, "FEW", 5000 if few else 10)
+    x, y, classes, dev_x, dev_y, weights = weighted_problem()
+    found = fit_logistic(x, y, classes, dev_x, dev_y, [3.0], weights)
+    given = dict(enumerate(weights.tolist()))
+    shares = regression(x, y, classes, 3.0, given).predict_proba(dev_x)
+    on_dev = log_loss(dev_y, shares, sample_weight=weights.numpy()[dev_y])
+    held_out, fold = np.zeros((len(y), classes)), np.random.default_rng(0).permutation(len(y)) % FOLDS
+    for k in range(FOLDS):
+        held_out[fold == k] = regression(x[fold != k], y[fold != k], classes, 3.0, given).predict_proba(x[fold == k])
+    expected = (on_dev + log_loss(y, held_out, sample_weight=weights.numpy()[y])) / 2 if few else on_dev
+    assert found.loss == pytest.approx(expected, abs=5e-3)
+    assert abs(on_dev - log_loss(dev_y, shares)) > 0.02, "the weights make a difference"
+
+
+def test_equal_weights_are_none():
+    x, y, classes, dev_x, dev_y = problem(3)
+    one, other = (fit_logistic(x, y, classes, dev_x, dev_y, class_weights=w) for w in (None, torch.ones(3)))
+    assert torch.equal(one.weight, other.weight)
+    assert one.loss == pytest.approx(other.loss)
+
+
+def test_the_temperature_of_weighted_texts():
+    """As if there were as many copies of a text as it weighs."""
+    generator = torch.Generator().manual_seed(0)
+    logits, labels = 2 * torch.randn(500, 2, generator=generator), torch.arange(500) % 2
+    logits[labels == 1, 1] += 3  # right mostly for this class
+    copies = torch.cat([torch.arange(500), *[torch.nonzero(labels == 1)[:, 0]] * 7])
+    weighted = best_temperature(logits, labels, torch.tensor([1.0, 8.0]))
+    assert weighted == best_temperature(logits[copies], labels[copies]) != best_temperature(logits, labels)
 
 
 @pytest.mark.parametrize("span", [True, False])

@@ -13,6 +13,7 @@ from tests.evaluation.brute import all_trees
 from tests.training.small import Tripwire, reviews, tiny, weights
 from treetext.data import BadInput, open_corpus
 from treetext.data.batches import DocumentIds, collate
+from treetext.evaluation import run
 from treetext.evaluation.induced import induce
 from treetext.models import Output
 from treetext.nn import LevelOutput
@@ -207,6 +208,28 @@ def test_a_step_with_class_weights_and_smoothing(tmp_path):
     everything = next(iter(Loaders(corpus, model, recipe).train_dataloader()))
     expected = cross_entropy(everything, model(everything), 0.0, torch.tensor([2.0, 2 / 3]), 0.2)
     assert model.about["curve"][0]["loss"] == pytest.approx(float(expected.detach()), rel=1e-5)
+
+
+def test_balanced_ngrams_find_more_of_a_rare_class(tmp_path):
+    """One text in twelve is rare, and each of its words may be of the other class."""
+    random = np.random.default_rng(0)
+
+    def drawn(texts):
+        labels = ["rare" if i % 12 == 0 else "usual" for i in range(texts)]
+        return [(" ".join(f"w{random.binomial(9, 0.5 if each == 'rare' else 0.4)}" for _ in range(8)), each)
+                for each in labels]  # fmt: skip
+
+    data = reviews(tmp_path, train=drawn(360), dev=drawn(120), test=drawn(240))
+    recall = {}
+    for kind in (None, "balanced"):
+        recipe = tiny(data, model__wide={}, training__epochs=1, training__class_weights=kind)
+        model = train(recipe, tmp_path / str(kind), say=[].append)
+        ran = list(run(model, open_corpus(recipe.data), "test"))
+        classes = torch.cat([each.output.parts["n-grams"].argmax(-1) for each in ran])
+        labels = torch.cat([each.batch.labels for each in ran])
+        recall[kind] = float((classes == labels)[labels == model.labels.index("rare")].float().mean())
+    assert recall[None] < 0.4
+    assert recall["balanced"] > 0.6
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -178,3 +178,12 @@ def test_the_entropy_of_no_trees():
     for kind in ("majority", "bag-of-words"):
         values = {**CSV, "model": {"kind": kind}, "training": {"objectives": {"entropy": 0.1}}}
         assert message(values) == f"recipe: {said}"
+
+
+@pytest.mark.parametrize(("setting", "value"), [("class_weights", "balanced"), ("label_smoothing", 0.1)])
+@pytest.mark.parametrize("kind", ["majority", "bag-of-words"])
+def test_settings_of_gradients_without_gradients(tmp_path, setting, value, kind):
+    with pytest.raises(
+        BadInput, match=f"training.{setting}: {kind} is not trained by gradients; expected a model that"
+    ):
+        load_recipe(f"documents/{kind}", {"data.path": str(tmp_path), f"training.{setting}": value})

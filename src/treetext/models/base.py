@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int
-from torch import nn
+from jaxtyping import Float, Float32, Int
+from torch import Tensor, nn
 
 from treetext.data import BadInput, Corpus, Progress, Task, Tokenizer
 from treetext.data.batches import Batch, Batches, Texts, similar_lengths
@@ -107,13 +107,17 @@ class Model(nn.Module):
         corpus: Corpus,
         progress: Progress | None = None,  # noqa: ARG002 (for models that fit more)
         say: Say | None = None,  # noqa: ARG002
+        class_weights: Float[Tensor, "classes"] | None = None,
     ) -> None:
-        """After training by gradients, choose the temperature with the least log loss on dev data (Guo et al. 2017)."""
+        """After training, choose the temperature with the least log loss on dev data (Guo et al. 2017).
+
+        `class_weights` has the weight of a text in the loss, for each class (default: 1).
+        """
         self.temperature = 1.0
         texts = Texts.from_corpus(corpus, corpus.rows["dev"], self.labels)
         outputs = [(output.logits, batch.labels) for _, batch, output in self.run(texts)]
         logits, labels = (torch.cat(part) for part in zip(*outputs, strict=True))
-        self.temperature = best_temperature(logits, labels)
+        self.temperature = best_temperature(logits, labels, class_weights)
 
     @property
     def trees(self) -> dict[str, TreeKind]:

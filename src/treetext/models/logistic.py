@@ -63,11 +63,12 @@ def fit_logistic(
     dev_x: "csr_array",
     dev_y: Int[np.ndarray, "dev"],
     strengths: Sequence[float] = STRENGTHS,
+    class_weights: Float[Tensor, "classes"] | None = None,
 ) -> Logistic:
     """The regression with the least loss. The path of strengths ends where the loss rises.
 
     With few texts and weights, the loss is the mean of that on dev data and that on held-out folds of the training
-    data: a small dev set alone decides little.
+    data: a small dev set alone decides little. `class_weights` has the weight of a text in all losses, for each class.
     """
     few = FOLDS <= len(y) <= FEW and x.shape[1] * classes <= MANY
     labels, dev_labels = torch.from_numpy(y).long(), torch.from_numpy(dev_y).long()
@@ -76,15 +77,17 @@ def fit_logistic(
     features, dev_features, factor = _in_span(x, dev_x) if in_span else (x, _tensor(dev_x), None)
     fold = np.random.default_rng(0).permutation(len(y)) % FOLDS if few else np.zeros(0, int)
     folds = [(np.flatnonzero(fold == k), np.flatnonzero(fold != k)) for k in np.unique(fold)]
-    paths = [_path(_matrix(features[rest]), labels[rest], classes, strengths) for _, rest in folds]
+    hot = one_hot(labels, classes).float()
+    hot = hot if class_weights is None else hot * class_weights.to(hot)
+    paths = [_path(_matrix(features[rest]), hot[rest], strengths) for _, rest in folds]
     best: Logistic | None = None
-    for strength, solution in zip(strengths, _path(_matrix(features), labels, classes, strengths), strict=True):
-        losses = [float(cross_entropy(solution.logits(dev_features), dev_labels))]
+    for strength, solution in zip(strengths, _path(_matrix(features), hot, strengths), strict=True):
+        losses = [_loss(solution.logits(dev_features), dev_labels, class_weights)]
         if few:
             held_out = torch.zeros(len(y), classes)
             for (held, _), path in zip(folds, paths, strict=True):
                 held_out[held] = next(path).logits(_matrix(features[held]).rows)
-            losses.append(float(cross_entropy(held_out, labels)))
+            losses.append(_loss(held_out, labels, class_weights))
         loss = sum(losses) / len(losses)
         if best is not None and loss >= best.loss:
             break
@@ -96,18 +99,35 @@ def fit_logistic(
     return best
 
 
-def best_temperature(logits: Float[Tensor, "b classes"], labels: Int[Tensor, "b"]) -> float:
+def best_temperature(
+    logits: Float[Tensor, "b classes"],
+    labels: Int[Tensor, "b"],
+    class_weights: Float[Tensor, "classes"] | None = None,
+) -> float:
     """The temperature with the least `smoothed_loss` (Guo et al. 2017)."""
-    losses = {heat: smoothed_loss(logits / heat, labels) for heat in TEMPERATURES}
+    losses = {heat: smoothed_loss(logits / heat, labels, class_weights) for heat in TEMPERATURES}
     return min(losses, key=losses.__getitem__)
 
 
-def smoothed_loss(logits: Float[Tensor, "b classes"], labels: Int[Tensor, "b"]) -> float:
+def smoothed_loss(
+    logits: Float[Tensor, "b classes"],
+    labels: Int[Tensor, "b"],
+    class_weights: Float[Tensor, "classes"] | None = None,
+) -> float:
     """The log loss, with labels smoothed as by one more text that may have any label (Platt 1999).
 
     A few texts that are all labelled right would allow any certainty.
     """
-    return float(cross_entropy(logits, labels, label_smoothing=1 / (len(labels) + 1)))
+    return _loss(logits, labels, class_weights, 1 / (len(labels) + 1))
+
+
+def _loss(logits: Tensor, labels: Tensor, class_weights: Tensor | None, smoothing: float = 0.0) -> float:
+    """The mean log loss. Each text has the weight of its class."""
+    if class_weights is None:
+        return float(cross_entropy(logits, labels, label_smoothing=smoothing))
+    losses = cross_entropy(logits, labels, label_smoothing=smoothing, reduction="none")
+    weights = class_weights.to(losses)[labels]
+    return float((weights * losses).sum() / weights.sum())
 
 
 class Solution(NamedTuple):
@@ -121,10 +141,12 @@ class Solution(NamedTuple):
         return features @ self.weight + self.bias
 
 
-def _path(features: Matrix, labels: Tensor, classes: int, strengths: Sequence[float]) -> Iterator[Solution]:
-    """The solutions for rising strengths. Each minimises the sum of log losses + squared weights / (2 x strength)."""
-    hot = one_hot(labels, classes).float()
-    weight, bias = torch.zeros(features.rows.shape[1], classes), torch.log(hot.mean(0) + 1e-3)
+def _path(features: Matrix, hot: Tensor, strengths: Sequence[float]) -> Iterator[Solution]:
+    """The solutions for rising strengths. Each minimises the sum of log losses + squared weights / (2 x strength).
+
+    `hot` has the weight of each text, in the column of its class.
+    """
+    weight, bias = torch.zeros(features.rows.shape[1], hot.shape[1]), torch.log(hot.mean(0) + 1e-3)
     for strength in strengths:
         _solve(features, hot, weight, bias, 1 / (strength * len(hot)))
         yield Solution(weight.clone(), bias.clone())
@@ -132,10 +154,11 @@ def _path(features: Matrix, labels: Tensor, classes: int, strengths: Sequence[fl
 
 def _solve(features: Matrix, hot: Tensor, weight: Tensor, bias: Tensor, penalty: float) -> None:
     """Minimise the mean log loss plus half the penalty times the squared weights, in place."""
+    weights = hot.sum(1, keepdim=True)
 
     def closure() -> Tensor:
         scores = log_softmax(features.rows @ weight + bias, -1)
-        rest = (scores.exp() - hot) / len(hot)
+        rest = (weights * scores.exp() - hot) / len(hot)
         weight.grad, bias.grad = features.columns @ rest + penalty * weight, rest.sum(0)
         return (penalty / 2) * (weight * weight).sum() - (scores * hot).sum() / len(hot)
 

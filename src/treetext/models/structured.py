@@ -59,20 +59,26 @@ class StructuredModel(NgramModel, WordModel):
         super().__init__(settings, *args, **options)
         self.wide = None if ngrams is None else Wide(ngrams, len(self.labels))
 
-    def finish(self, corpus: Corpus, progress: Progress | None = None, say: Say | None = None) -> None:
+    def finish(
+        self,
+        corpus: Corpus,
+        progress: Progress | None = None,
+        say: Say | None = None,
+        class_weights: Float[Tensor, "classes"] | None = None,
+    ) -> None:
         """Fit the wide part, if the settings have one, and choose the weights of the two parts on dev data."""
         if self.settings.wide is not None:
             self.temperature = 1.0
-            wide, remark = Wide.fitted(self.settings.wide, corpus, self.labels, progress)
+            wide, remark = Wide.fitted(self.settings.wide, corpus, self.labels, progress, class_weights)
             self.wide = wide.to(self.device)
             texts = Texts.from_corpus(corpus, corpus.rows["dev"], self.labels)
             outputs = [(batch.labels, output.parts) for _, batch, output in self.run(texts)]
             labels = torch.cat([some for some, _ in outputs])
             ngrams, trees = (torch.cat([parts[name] for _, parts in outputs]) for name in ("n-grams", "trees"))
-            share = self.wide.balance(ngrams, trees, labels)
+            share = self.wide.balance(ngrams, trees, labels, class_weights)
             if say:
                 say(f"{remark}; weights in the sum: n-grams {1 - share:g}, trees {share:g}")
-        super().finish(corpus, progress, say)
+        super().finish(corpus, progress, say, class_weights)
 
     def output(
         self, batch: Batch, logits: Float[Tensor, "b classes"], texts: Tensor, levels: Mapping[str, list[LevelOutput]]

@@ -71,7 +71,12 @@ class Wide(nn.Module):
 
     @classmethod
     def fitted(
-        cls, settings: WideSettings, corpus: Corpus, labels: list[str], progress: Progress | None = None
+        cls,
+        settings: WideSettings,
+        corpus: Corpus,
+        labels: list[str],
+        progress: Progress | None = None,
+        class_weights: Float[Tensor, "classes"] | None = None,
     ) -> tuple["Wide", str]:
         """A part with the n-grams of the training texts, fitted to them, and a remark on what was chosen."""
         texts, targets = Texts.from_corpus(corpus), corpus.targets(labels)
@@ -95,7 +100,7 @@ class Wide(nn.Module):
         best = None
         for columns in choices:
             x, dev_x = (each[:, columns] for each in vectors)
-            fit = fit_logistic(x, targets[train], len(labels), dev_x, targets[dev], strengths)
+            fit = fit_logistic(x, targets[train], len(labels), dev_x, targets[dev], strengths, class_weights)
             if best is None or fit.loss < best[0].loss:
                 best = fit, columns
         assert best is not None
@@ -108,14 +113,19 @@ class Wide(nn.Module):
 
     @torch.no_grad()
     def balance(
-        self, wide: Float[Tensor, "b classes"], trees: Float[Tensor, "b classes"], labels: Int[Tensor, "b"]
+        self,
+        wide: Float[Tensor, "b classes"],
+        trees: Float[Tensor, "b classes"],
+        labels: Int[Tensor, "b"],
+        class_weights: Float[Tensor, "classes"] | None = None,
     ) -> float:
         """Choose the weights of the two parts with the least log loss on dev data. Returns the share of the trees."""
-        heats = [best_temperature(logits, labels) for logits in (wide, trees)]
+        heats = [best_temperature(logits, labels, class_weights) for logits in (wide, trees)]
         losses = {}
         for share in SHARES:
             mixed = (1 - share) * wide / heats[0] + share * trees / heats[1]
-            losses[share] = smoothed_loss(mixed / best_temperature(mixed, labels), labels)
+            heat = best_temperature(mixed, labels, class_weights)
+            losses[share] = smoothed_loss(mixed / heat, labels, class_weights)
         best = min(losses, key=losses.__getitem__)
         self.scales.copy_(torch.tensor([(1 - best) / heats[0], best / heats[1]]))
         return best

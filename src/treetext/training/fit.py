@@ -20,6 +20,7 @@ from treetext.models import Model, check_free, find_model, load_model, save_mode
 from treetext.models.transfer import take_over
 from treetext.training.baselines import measure_baselines
 from treetext.training.machine import machine
+from treetext.training.objectives import class_weights
 from treetext.training.recipe import Recipe, load_recipe
 from treetext.training.sizes import sized
 from treetext.training.start import start_recipe
@@ -121,7 +122,7 @@ def train(
         if model.by_gradients and recipe.training.baselines and not trial:
             baselines = measure_baselines(corpus, progress, say)
         fitted, start = _fit(model, recipe, corpus, out, resume, devices, accelerator, progress, quiet=trial)
-        model.finish(corpus, progress, say)
+        model.finish(corpus, progress, say, class_weights(recipe.training.class_weights, corpus, model.labels))
         splits = [split for split in ("dev", *([] if trial else ["test"])) if len(corpus.rows[split])]
         measured = {split: evaluate(model, corpus, split) for split in splits}
     except KeyboardInterrupt:

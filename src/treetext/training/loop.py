@@ -20,7 +20,7 @@ from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 from treetext.data import BadInput, Corpus
 from treetext.models import Model
 from treetext.training.module import Curve, Loaders, Module
-from treetext.training.objectives import balanced_weights
+from treetext.training.objectives import class_weights
 from treetext.training.recipe import Recipe
 
 
@@ -51,8 +51,7 @@ def fit(
     targets, texts = corpus.targets(model.labels), len(corpus.whole("train"))
     empty = np.setdiff1d(corpus.rows["dev"], corpus.whole("dev"))
     empty_right = int((targets[empty] == np.argmax(model.prior)).sum())
-    balanced = recipe.training.class_weights == "balanced"
-    class_weights = balanced_weights(targets[corpus.whole("train")], len(model.labels)) if balanced else None
+    weights = class_weights(recipe.training.class_weights, corpus, model.labels)
     # Lightning's save_last would write a checkpoint only together with a new best one.
     always: Any = {"save_on_train_epoch_end": True, "enable_version_counter": False}
     best = ModelCheckpoint(folder, "best", monitor="dev_accuracy", mode="max", **always)
@@ -83,7 +82,7 @@ def fit(
         raise BadInput(f"accelerator {accelerator}, devices {devices}: {problem}; expected what is here") from None
     if trainer.world_size > (dev := len(corpus.whole("dev"))):
         raise BadInput(f"devices {trainer.world_size}: expected at most {dev}, the number of dev texts with words")
-    module = Module(model, recipe, texts, empty_right, len(empty), class_weights)
+    module = Module(model, recipe, texts, empty_right, len(empty), weights)
     handler = signal.getsignal(signal.SIGINT)
     path = folder / "last.ckpt" if resume else None
     try:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from treetext.data import Corpus
 from treetext.data.batches import Batch
 from treetext.models import Output
 
@@ -39,6 +40,13 @@ def cross_entropy(
     # Not torch's own weights: those make the mean weight of each batch 1, so a text's weight depends on its batch.
     losses = functional.cross_entropy(output.logits, batch.labels, label_smoothing=smoothing, reduction="none")
     return (losses * weights.to(losses)[batch.labels]).mean()
+
+
+def class_weights(kind: str | None, corpus: Corpus, labels: list[str]) -> Float[Tensor, "classes"] | None:
+    """The weight of a training text for each class, as ``training.class_weights`` says."""
+    if kind is None:
+        return None
+    return balanced_weights(corpus.targets(labels)[corpus.whole("train")], len(labels))
 
 
 def balanced_weights(labels: Int[np.ndarray, "n"], classes: int) -> Float[Tensor, "classes"]:

@@ -42,10 +42,13 @@ class Training(Settings):
     objectives: dict[str, float] = Field({"cross_entropy": 1.0}, description="objectives and their weights")
     class_weights: Literal["balanced"] | None = Field(
         None,
-        description="balanced: weigh the cross entropy of a text inversely to the frequency of its class",
+        description="balanced: weigh the log loss of a text inversely to the frequency of its class, also for n-grams",
     )
     label_smoothing: float = Field(
-        0.0, ge=0, lt=1, description="share of the target of the cross entropy that is spread evenly over all classes"
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of the target that is spread evenly over all classes, in training by gradients",
     )
     clip: float | None = Field(None, gt=0, description="largest norm of the gradient")
     batch_size: int = Field(32, ge=1, description="number of texts in a batch")
@@ -90,9 +93,14 @@ class Recipe(Settings):
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:
-        wants = find_model({"kind": self.model.kind}).task
+        system = find_model({"kind": self.model.kind})
+        wants = system.task
         if not self.data.fits(wants):
             raise ValueError(f"model.kind: the data are {self.data.task}, got a model of {wants}")
+        for name in ("class_weights", "label_smoothing"):
+            if getattr(self.training, name) and not system.by_gradients:
+                problem = f"{self.model.kind} is not trained by gradients"
+                raise ValueError(f"training.{name}: {problem}; expected a model that is, or no such setting")
         for name, weight in self.training.objectives.items():
             if weight and OBJECTIVES[name].needs_trees and not self.model.has_trees:
                 raise ValueError(
