@@ -112,6 +112,26 @@ def test_baselines_stand_beside(model, capsys):
     assert [printed[split]["bag of words"] for split in ("dev", "test")] == ["62.5", "75.0"]
 
 
+def test_a_model_without_baselines_shows_none(tmp_path, reviews):
+    done = invoke("train", "documents/bag-of-words", "--data", reviews, "--out", tmp_path / "model")
+    assert "bag of words" not in done.stdout
+    assert "–" not in done.stdout
+    [line] = [line for line in done.stderr.splitlines() if line.endswith("texts; 2 classes")]
+    assert "Parameters" not in done.stderr, f"nothing is known before the fit: {line}"
+    assert "N-grams: 0" not in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_without_test_texts_the_next_step_is_about_dev(tmp_path):
+    rows = ["a good film,good", "a bad film,bad", "so good,good", "so bad,bad", "good plot,good", "bad plot,bad"]
+    path, out = tmp_path / "few.csv", tmp_path / "model"
+    path.write_text("\n".join(["text,label", *rows]) + "\n")
+    done = invoke("train", "documents/bag-of-words", "--data", path, "--out", out)
+    assert load_model(out).about["documents"]["test"] == 0
+    [line] = [line.strip() for line in done.stdout.splitlines() if "treetext evaluate" in line]
+    assert line == f"treetext evaluate {out} --split dev"
+    invoke(*line.split()[1:])
+
+
 def test_classes_that_are_never_predicted_are_said(tmp_path):
     texts = "text,label\n" + "a good film,good\n" * 6 + "a bad film,bad\n" * 3
     for name in ("train", "dev", "test"):

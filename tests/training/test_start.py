@@ -1,16 +1,18 @@
 """Training that starts with the weights of another model."""
 
 import json
+import shutil
+import sys
 
 import pytest
 import torch
 
 from tests.cli.running import invoke, options, refusal
-from tests.training.small import reviews, tiny, weights, write_table
+from tests.training.small import Tripwire, reviews, tiny, weights, write_table
 from treetext.data import BadInput, open_corpus
 from treetext.models import load_model, save_model
 from treetext.models.transfer import take_over
-from treetext.training import new_model, train
+from treetext.training import Interrupted, new_model, search, train
 
 OTHERS = [("a good day . so good .", "happy"), ("a bad day . so bad .", "sad"), ("a day .", "neither")] * 4
 
@@ -113,6 +115,37 @@ def test_what_was_taken_is_said_and_recorded(source, moods, tmp_path):
     assert not any(line.startswith("settings of") for line in said)
     assert f"| Started from | {source}: " in (tmp_path / "model" / "README.md").read_text()
     assert load_model(tmp_path / "model").about["start_from"]["model"] == str(source)
+
+
+def test_resumed_from_the_same_model_only(source, moods, tmp_path, monkeypatch):
+    """Also if another one has the same shape, or the recipe is for a search."""
+    out, recipe = tmp_path / "model", tiny(moods, model__layers=1)
+    ranges = tiny(moods, model__layers=1, training__epochs=1, search={"model.dropout": [0.0, 0.2, 0.4]})
+    shutil.copytree(source, tmp_path / "other")
+
+    def found(**options):
+        return train(recipe, out, **options)
+
+    def searched(**options):
+        return search(ranges, tmp_path / "searched", 2, **options)
+
+    for start, line, folder in ((found, "epoch   2:", out / "training"),
+                                (searched, "trial 1 of 2", tmp_path / "searched" / "training" / "trials")):  # fmt: skip
+        monkeypatch.setattr(sys, "stderr", Tripwire(line))
+        with pytest.raises(Interrupted):
+            start(start_from=source)
+        monkeypatch.setattr(sys, "stderr", Tripwire("no such line"))
+        for other, got in ((None, "unset"), (tmp_path / "other", f'"{tmp_path / "other"}"')):
+            with pytest.raises(BadInput) as caught:
+                start(start_from=other, resume=True)
+            said = f'was started with --start-from = "{source}", got {got}'
+            assert str(caught.value) == f"{folder}: {said}; expected the same values to resume, or --replace"
+        assert start(start_from=source, resume=True).about["start_from"]["model"] == str(source)
+    monkeypatch.setattr(sys, "stderr", Tripwire("epoch   2:"))
+    with pytest.raises(Interrupted):
+        found(replace=True)
+    with pytest.raises(BadInput, match=f'started with --start-from = unset, got "{source}"'):
+        found(start_from=source, resume=True)
 
 
 def test_a_shipped_model_with_the_default_recipe(tmp_path):

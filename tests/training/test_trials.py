@@ -69,9 +69,20 @@ def test_values_are_of_the_ranges_and_the_first_of_the_recipe(searched):
     assert len({json.dumps(values) for values in (first, *others)}) == TRIALS
 
 
+def test_classes_that_are_never_predicted_are_said(tmp_path):
+    """Of the best model, once."""
+    rare, said = [("a good film", "good")] * 6 + [("a bad film", "bad")] * 2, []
+    data = reviews(tmp_path / "data", train=rare, dev=rare, test=rare)
+    still = {"training__learning_rate": 1e-9, "training__epochs": 1, "search": {"model.dropout": [0.0, 0.3]}}
+    model = search(tiny(data, **still), tmp_path / "model", 2, say=said.append)
+    [missing] = model.about["measures"]["dev"]["never_predicted"]
+    see = f"see `treetext evaluate {tmp_path / 'model'} --split dev`"
+    assert [line for line in said if line.startswith("never")] == [f"never predicted on dev: {missing}; {see}"]
+
+
 def test_epochs_are_not_printed(tmp_path, small, capsys):
     search(small(search=RANGES, training__epochs=1), tmp_path / "model", 1)
-    assert "epoch" not in capsys.readouterr().err
+    assert "epoch   1:" not in capsys.readouterr().err
 
 
 def test_same_seed_same_search_and_a_pause_makes_no_difference(searched, small, tmp_path, monkeypatch):

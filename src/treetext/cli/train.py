@@ -137,11 +137,12 @@ def _result(model: "Model", recipe: "Recipe", out: Path) -> dict[str, Any]:
 
 
 def _show(result: dict[str, Any], model: "Model") -> None:
-    majority, words = (result["baselines"].get(name) or {} for name in ("majority", "bag of words"))
-    headers = ("accuracy", "macro-F1", "most frequent class", "bag of words")
+    names = {"majority": "most frequent class", "bag of words": "bag of words"}
+    baselines = {names[name]: measured for name, measured in result["baselines"].items()}
+    headers = ("accuracy", "macro-F1", *baselines)
     scores = new_table("", *headers, numbers=headers)
     for split, measures in result["measures"].items():
-        values = (result[split], measures["macro_f1"], majority.get(split), words.get(split))
+        values = (result[split], measures["macro_f1"], *(measured.get(split) for measured in baselines.values()))
         scores.add_row(split, *map(percent, values))
     table = new_table("", "")
     table.show_header = False
@@ -160,7 +161,7 @@ def _show(result: dict[str, Any], model: "Model") -> None:
         "",
         table,
         "\nWhat to try next:",
-        f"  treetext evaluate {where}",
+        f"  treetext evaluate {where}" + ("" if "test" in result["measures"] else " --split dev"),
         f"  {text} | treetext predict {where}",
         f"  {text} | treetext parse {where} --format conllu",
     )

@@ -1,6 +1,6 @@
 """Scores of a model on a split: accuracy, F1, confusions, log loss and calibration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,10 +106,9 @@ class Evaluation(NamedTuple):
         """The classes that have texts, but that were never predicted."""
         return [each.label for each in self.classes if each.texts and not each.predicted]
 
-    def missing(self, most: int = 10) -> str:
-        """The classes that were never predicted, in one line: the first ones, and the number of all others."""
-        labels = self.never_predicted
-        return ", ".join(labels[:most]) + (f" and {len(labels) - most:,} more" if len(labels) > most else "")
+    def missing(self) -> str:
+        """The classes that were never predicted, in one line."""
+        return first_labels(self.never_predicted)
 
     @property
     def confusions(self) -> list[Confusion]:
@@ -166,6 +165,11 @@ def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress:
     shares, alone = _shares(model, corpus, split, progress)
     part = corpus.part(split)
     return score(part, model.labels, targets, shares, empty)._replace(parts=_parts(targets, shares, alone))
+
+
+def first_labels(labels: Sequence[str], most: int = 10) -> str:
+    """Labels in one line: the first ones, and the number of all others."""
+    return ", ".join(labels[:most]) + (f" and {len(labels) - most:,} more" if len(labels) > most else "")
 
 
 def score(

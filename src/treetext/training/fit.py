@@ -16,6 +16,7 @@ from treetext.data import BadInput, Corpus, Progress, open_corpus
 from treetext.data.document import dotted
 from treetext.data.memory import InMemory
 from treetext.evaluation import evaluate
+from treetext.evaluation.scores import first_labels
 from treetext.models import Model, check_free, find_model, load_model, save_model
 from treetext.models.transfer import take_over
 from treetext.training.baselines import measure_baselines
@@ -29,6 +30,8 @@ SIZED = "sized.json"
 """The file with the recipe after the data have chosen the values of its ``auto``."""
 FINGERPRINT = "fingerprint.txt"
 """The file with the fingerprint of the data, beside the recipe of a training."""
+START_FROM = "start_from.json"
+"""The file with the name of the model that a training started from, or null, beside its recipe."""
 TRIALS = "trials/trials.jsonl"
 """The file with the finished trials of a search, in a folder with the best model so far, until the search ends."""
 
@@ -97,7 +100,7 @@ def train(
     recipe = recipe.model_copy(update={"data": recipe.data.recognised(say, task)})
     if resume:
         _check_checkpoint(out / "training")
-        check_same(recipe, out / "training")
+        check_same(recipe, out / "training", start_from)
     corpus = open_corpus(recipe.data, progress)
     if resume:
         check_same_data(corpus, out / "training")
@@ -115,7 +118,7 @@ def train(
         say(f"taken over from {start_from}: {taken}")
     if not resume:
         clear(out / "training")
-        keep_start(started, corpus, out / "training")
+        keep_start(started, corpus, out / "training", start_from)
         (out / "training" / SIZED).write_text(recipe.model_dump_json(indent=2) + "\n", encoding="utf-8")
     baselines: dict[str, dict[str, float]] = {}
     try:
@@ -150,9 +153,16 @@ def train(
     save_model(model.eval(), out, replace=True)
     for checkpoint in (out / "training").glob("*.ckpt"):  # kept until here, in case the model cannot be saved
         checkpoint.unlink()
-    if not trial and (missing := measured["dev"].missing()):
-        say(f"never predicted on dev: {missing}; see `treetext evaluate {quote(str(out))} --split dev`")
+    if not trial:
+        say_missing(model, out, say)
     return model
+
+
+def say_missing(model: Model, out: Path, say: Any) -> None:
+    """Say which classes of the dev data a trained model never predicts."""
+    if missing := model.about["measures"]["dev"]["never_predicted"]:
+        see = f"see `treetext evaluate {quote(str(out))} --split dev`"
+        say(f"never predicted on dev: {first_labels(missing)}; {see}")
 
 
 def new_model(recipe: Recipe, corpus: Corpus, progress: Progress | None = None, say: Any = None) -> Model:
@@ -197,11 +207,12 @@ def clear(folder: Path) -> None:
         old.unlink()
 
 
-def keep_start(recipe: Recipe, corpus: Corpus, folder: Path) -> None:
+def keep_start(recipe: Recipe, corpus: Corpus, folder: Path, start_from: str | Path | None) -> None:
     """Keep what a training or a search was started with, for `check_same` and `check_same_data`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "recipe.json").write_text(recipe.model_dump_json(indent=2) + "\n", encoding="utf-8")
     (folder / FINGERPRINT).write_text(corpus.fingerprint + "\n", encoding="utf-8")
+    (folder / START_FROM).write_text(json.dumps(_name(start_from)) + "\n", encoding="utf-8")
 
 
 def _how_to_resume(folder: Path) -> str:
@@ -238,9 +249,12 @@ def _check_checkpoint(folder: Path) -> None:
         raise BadInput(f"{folder / 'last.ckpt'}: damaged; expected a whole checkpoint, or --replace") from None
 
 
-def check_same(recipe: Recipe, folder: Path) -> None:
-    """Raise `BadInput` if a training or a search was started with another recipe."""
-    before, now = (dict(dotted(each.model_dump(mode="json"))) for each in (load_recipe(folder / "recipe.json"), recipe))
+def check_same(recipe: Recipe, folder: Path, start_from: str | Path | None) -> None:
+    """Raise `BadInput` if a training or a search was started from another model, or with another recipe."""
+    kept, origin = folder / START_FROM, _name(start_from)
+    first = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else origin  # not kept by earlier versions
+    before = {"--start-from": first, **dict(dotted(load_recipe(folder / "recipe.json").model_dump(mode="json")))}
+    now = {"--start-from": origin, **dict(dotted(recipe.model_dump(mode="json")))}
     for key in before | now:
         if before.get(key) != now.get(key):
             was, got = ("unset" if each is None else json.dumps(each) for each in (before.get(key), now.get(key)))
@@ -256,9 +270,14 @@ def check_same_data(corpus: Corpus, folder: Path) -> None:
         raise BadInput(f"{folder}: {corpus.name} has changed since the training was started; {expected}")
 
 
+def _name(start_from: str | Path | None) -> str | None:
+    return None if start_from is None else str(start_from)
+
+
 def _summary(corpus: Corpus, model: Model) -> str:
     sizes = ", ".join(f"{len(rows):,} {split}" for split, rows in corpus.rows.items())
     empty = {split: len(rows) - len(corpus.whole(split)) for split, rows in corpus.rows.items()}
     remark = "".join(f", {n} of {split} without words (predicted: the prior)" for split, n in empty.items() if n)
-    facts = "; ".join(f"{name}: {fact}" for name, fact in model.facts().items())
-    return f"{sizes} texts{remark}; {len(model.labels)} classes; {facts}"
+    facts = model.facts() if model.by_gradients else {}  # others have no size before `fit`
+    listed = "".join(f"; {name}: {fact}" for name, fact in facts.items())
+    return f"{sizes} texts{remark}; {len(model.labels)} classes{listed}"

@@ -22,6 +22,7 @@ from treetext.training.fit import (
     check_same_data,
     clear,
     keep_start,
+    say_missing,
     train,
 )
 from treetext.training.recipe import Recipe, load_recipe
@@ -78,7 +79,7 @@ def search(
     path = out / "training" / TRIALS
     done = _read(path) if resume else []
     if resume:
-        check_same(recipe, path.parent)
+        check_same(recipe, path.parent, start_from)
     corpus = open_corpus(recipe.data, progress)
     if resume:
         check_same_data(corpus, path.parent)
@@ -99,6 +100,7 @@ def search(
     model.about |= {"command": command} if command else {}
     save_model(model, out, replace=True)
     clear(out / "training")
+    say_missing(model, out, say)
     return model
 
 
@@ -153,7 +155,7 @@ def _run(
                 seconds=model.about["seconds"],
             )
         if number == 1:
-            keep_start(recipe, corpus, path.parent)
+            keep_start(recipe, corpus, path.parent, options["start_from"])
         done.append(trial)
         _write(done, path)
         say(f"trial {number} of {trials}: {trial}")
