@@ -89,7 +89,7 @@ class TreeTextClassifier(
         return np.array([[prediction.probabilities[name] for name in names] for prediction in predicted])
 
     def transform(self, X: Any) -> Float32[np.ndarray, "texts k"]:
-        """A vector for each text: the one that the model classifies."""
+        """A vector for each text, composed of its words and sentences."""
         check_is_fitted(self)
         vectors: np.ndarray = self.model_.encode(_texts(X))
         return vectors

@@ -30,7 +30,9 @@ def encode(
     kind: From = None,
     threads: ThreadsOption = None,
 ) -> None:
-    """Write a vector for each text: the one that the model classifies.
+    """Write a vector for each text, composed of its words and sentences.
+
+    The model classifies this vector. N-grams, if it knows any, also decide the label, but are not in the vector.
 
     A .parquet file has the columns number (of the text, from 1), id (as strings, if the texts have ids) and vector. A
     .npy file has an array with a row for each text, in the order of the texts. Numbers are float32.

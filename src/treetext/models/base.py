@@ -268,8 +268,9 @@ class Model(nn.Module):
     def encode(
         self, texts: Sequence[Any], batch_size: int = 32, progress: Progress | None = None, levels: bool = False
     ) -> Any:
-        """A vector for each text: the one that the model classifies. A text without words gets zeros.
+        """A vector for each text, composed of its words and sentences. A text without words gets zeros.
 
+        The model classifies this vector; n-grams, if it knows any, also decide the label, but are not in the vector.
         With ``levels=True``, also the vectors of its sentences and words. Raises `BadInput` if the model has none.
         """
         run = self.encode_levels if levels else self.encode_tokens

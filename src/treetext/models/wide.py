@@ -130,13 +130,14 @@ class Wide(nn.Module):
         self.scales.copy_(torch.tensor([(1 - best) / heats[0], best / heats[1]]))
         return best
 
-    def evidence(self, sentences: list[list[str]], label: int, most: int = 10) -> list[Evidence]:
-        """The n-grams of a text that speak most for a label, and those that speak most against it."""
+    def evidence(self, sentences: list[list[str]], label: int, most: int = 5) -> list[Evidence]:
+        """The n-grams of a text that speak most for a label, and those that speak most against it: `most` of each."""
         columns, weights = self.ngrams.bag(sentences)
         known = self.weight[torch.from_numpy(columns).to(self.weight.device)]
         values = (known[:, label] - known.mean(1)).cpu().numpy() * weights * float(self.scales[0])
-        order = np.argsort(-np.abs(values), kind="stable")[:most]
-        return [self._evidence(int(columns[i]), float(values[i])) for i in order if values[i]]
+        order = np.argsort(-np.abs(values), kind="stable")
+        sides = np.concatenate([np.flatnonzero(sign * values[order] > 0)[:most] for sign in (1, -1)])
+        return [self._evidence(int(columns[i]), float(values[i])) for i in order[np.sort(sides)]]
 
     def _evidence(self, column: int, weight: float) -> Evidence:
         name = self.ngrams.names[column]

@@ -75,7 +75,7 @@ def make_app(model: Model, limits: Limits | None = None) -> FastAPI:
         return await answer(request, "parse")
 
     async def encode(request: Request) -> Response:
-        """Return a vector for each text: the one that the model classifies."""
+        """Return a vector for each text, composed of its words and sentences."""
         return await answer(request, "encode")
 
     async def answer(request: Request, kind: Kind) -> Response:
