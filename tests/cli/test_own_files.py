@@ -99,6 +99,17 @@ def test_other_files_are_read_by_the_columns_of_the_model(own, file, tmp_path):
     assert json.loads(invoke("evaluate", model, "--json").stdout)["data"] == str(file)
 
 
+def test_the_most_frequent_class_is_that_of_training(own, tmp_path):
+    """Which this model always predicts, also where all texts have another label."""
+    found = []
+    for label in (1, 2):
+        (tmp_path / "other.csv").write_text(f"review,stars\nA new film.,{label}\nAnother one.,{label}\n")
+        result = json.loads(invoke("evaluate", own[0], "--data", tmp_path / "other.csv", "--json").stdout)
+        assert result["majority"] == result["accuracy"]
+        found.append(result["majority"])
+    assert sorted(found) == [0.0, 1.0]
+
+
 def test_texts_that_were_seen_are_said(own, file):
     model, _ = own
     counts = load_model(model).about["documents"]
@@ -136,7 +147,9 @@ def test_baselines_of_a_file_that_was_sorted(pair_model, pair_file, tmp_path):
     before = pair_file.read_text()
     header, *rows = before.splitlines()
     expected = json.loads(invoke("evaluate", pair_model, "--json").stdout)
-    assert expected["bag_of_words"] is not None
+    trained = load_model(pair_model).about["baselines"]
+    assert expected["bag_of_words"] == trained["bag of words"]["test"]
+    assert expected["majority"] == trained["majority"]["test"]
     try:
         pair_file.write_text("\n".join([header, *sorted(rows)]))
         result = json.loads(invoke("evaluate", pair_model, "--json").stdout)

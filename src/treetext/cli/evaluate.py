@@ -52,11 +52,10 @@ def evaluate(
         evaluation = score(loaded, corpus, part.value, bars.more)
     for line in corpus.notes:
         note(line)
-    largest = max(each.texts for each in evaluation.classes) / evaluation.documents
     words = baseline("bag of words", loaded.about, corpus, part.value)
     if as_json:
         origin = {"model": model, "data": corpus.name, "fingerprint": corpus.fingerprint, "seen": seen}
-        show_json({**origin, **evaluation.to_dict(), "majority": largest, "bag_of_words": words.accuracy})
+        show_json({**origin, **evaluation.to_dict(), "bag_of_words": words.accuracy})
         return
     about = new_table("", "")
     about.show_header = False
@@ -68,7 +67,7 @@ def evaluate(
         about.add_row("n-grams alone", percent(parts.ngrams))
         about.add_row("trees alone", percent(parts.trees))
         about.add_row("the trees add", points(parts.gain))
-    about.add_row("most frequent class", percent(largest))
+    about.add_row("most frequent class", percent(evaluation.majority))
     about.add_row("bag of words", percent(words.accuracy) + (f" ({words.reason})" if words.reason else ""))
     about.add_row("macro-F1", percent(evaluation.macro_f1))
     about.add_row("log loss", f"{evaluation.log_loss:.3f} nats")

@@ -79,6 +79,8 @@ class Evaluation(NamedTuple):
     """Texts by the highest probability that the model gives to a class, in 15 bins of equal width."""
     parts: Parts | None = None
     """The parts alone, if the model has n-grams beside its trees."""
+    majority: float | None = None
+    """The accuracy of always predicting the most frequent class of the training data, if it is known."""
 
     @property
     def classes(self) -> list[ClassScores]:
@@ -163,8 +165,9 @@ def evaluate(model: Model, data: Corpus | Reader, split: str = "test", progress:
     targets = corpus.targets(model.labels)[rows]
     empty = len(rows) - len(corpus.whole(split))
     shares, alone = _shares(model, corpus, split, progress)
-    part = corpus.part(split)
-    return score(part, model.labels, targets, shares, empty)._replace(parts=_parts(targets, shares, alone))
+    scores = score(corpus.part(split), model.labels, targets, shares, empty)
+    majority = float((targets == np.argmax(model.prior)).mean())
+    return scores._replace(parts=_parts(targets, shares, alone), majority=majority)
 
 
 def first_labels(labels: Sequence[str], most: int = 10) -> str:

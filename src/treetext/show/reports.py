@@ -128,7 +128,7 @@ def _trusted(text: str) -> str:
 def _figures(evaluation: "Evaluation", documents: Sequence[Document], bag_of_words: "Baseline | None") -> str:
     """The main figures, at the top of the page."""
     low, high = _interval(evaluation.accuracy, evaluation.documents)
-    largest = max(sum(row) for row in evaluation.confusion) / evaluation.documents
+    majority = "–" if evaluation.majority is None else f"{100 * evaluation.majority:.1f}%"
     missing = f"<small>never predicted: {escape(evaluation.missing())}</small>" if evaluation.never_predicted else ""
     empty = f"<small>{evaluation.empty:,} without words: predicted as the most frequent class</small>"
     over = "sentences" if any(document.parsed.tree for document in documents) else "words"
@@ -137,7 +137,7 @@ def _figures(evaluation: "Evaluation", documents: Sequence[Document], bag_of_wor
     told = f"over {over}, in {len(found):,} documents" if found else "this model has no trees"
     figures = {
         "Accuracy": f"{100 * evaluation.accuracy:.1f}%<small>95% interval {100 * low:.1f} to {100 * high:.1f}</small>",
-        "Most frequent class": f"{100 * largest:.1f}%<small>accuracy of always predicting it</small>",
+        "Most frequent class": f"{majority}<small>of the training data: accuracy of always predicting it</small>",
         "Bag of words": "–" if bag_of_words is None else _baseline(bag_of_words),
         "Macro-F1": f"{100 * evaluation.macro_f1:.1f}%{missing}",
         "Texts": f"{evaluation.documents:,}{empty if evaluation.empty else ''}",
