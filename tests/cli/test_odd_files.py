@@ -90,7 +90,7 @@ def test_a_class_of_a_single_text(train, tmp_path):
 
 def test_one_class(train):
     said = train([(f"tea {i}", "x") for i in range(30)], code=2)
-    assert said[-1].endswith("teas.csv: the training data have 1 classes; expected two or more")
+    assert said[-1].endswith("teas.csv: the training data have 1 class; expected two or more")
 
 
 def test_copies_across_given_splits(tmp_path):

@@ -132,7 +132,7 @@ def test_a_file_that_changed_keeps_its_split(own, file, tmp_path, settings):
     try:
         file.write_text("\n".join([header, *sorted(rows, key=lambda row: row[::-1]), "f100,Brand new film.,1"]) + "\n")
         done = invoke("evaluate", model, "--json", *settings)
-        assert f"{file}: not the texts or the split of training: 60 texts keep their split, 1 are new" in done.stderr
+        assert f"{file}: not the texts or the split of training: 60 texts in the same split, 1 new, " in done.stderr
         assert json.loads(done.stdout)["seen"] == 0
         again = split_of(invoke, tmp_path, model, *settings)
     finally:

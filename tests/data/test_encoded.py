@@ -212,7 +212,7 @@ def test_a_file_of_another_version_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "corpus.arrow"
     encode([("all", PET)], AS_IS, path)
     monkeypatch.setattr(encoded, "FORMAT", b"0")
-    with pytest.raises(BadInput, match=r"corpus.arrow: format b'3', expected b'0', that of this version; encode"):
+    with pytest.raises(BadInput, match=r"corpus.arrow: format b'4', expected b'0', that of this version; encode"):
         Encoded(path)
 
 

@@ -71,8 +71,8 @@ def test_lines():
     assert DOCUMENTS.from_line("Hot\ttea.", "teas.txt, line 1") == "Hot\ttea."
     assert PAIRS.from_line("Hot tea.\tMore!", "teas.txt, line 1") == ["Hot tea.", "More!"]
     assert PAIRS.from_line(" ", "teas.txt, line 1") == ["", ""]
-    for line, fields in (("tea", 1), ("a\tb\tc", 3)):
-        expected = f"^teas.txt, line 7: {fields} fields; expected two sentences with a tab in between$"
+    for line, fields in (("tea", "1 field"), ("a\tb\tc", "3 fields")):
+        expected = f"^teas.txt, line 7: {fields}; expected two sentences with a tab in between$"
         with pytest.raises(BadInput, match=expected):
             PAIRS.from_line(line, "teas.txt, line 7")
 

@@ -35,10 +35,11 @@ def test_cut(limits, kept):
 
 def test_texts_beyond_the_limits_are_counted_and_lose_their_gold_trees(tmp_path):
     tree = Example([["a", "b"]], "x", heads=[[-1, 0]])
-    notes = []
     cut = Tokenizer(limits=Limits(words=1000, sentences=1))
-    corpus = encode([("all", tree), ("all", Example(LONG, heads=LONG))], cut, tmp_path / "some.arrow", notes=notes)
-    assert notes == ["1 of 2 texts have more than 1,000 words or 1 sentences: the rest of each is left out"]
+    corpus = encode([("all", tree), ("all", Example(LONG, heads=LONG))], cut, tmp_path / "some.arrow")
+    assert corpus.cut.tolist() == [False, True]
+    assert str(cut.limits) == "1,000 words or 1 sentence"
+    assert str(Limits(words=1, sentences=2)) == "1 word or 2 sentences"
     assert corpus.document(1) == LONG[:1]
     assert corpus.heads(0).tolist() == [-1, 0]
     assert corpus.heads(1) is None
@@ -53,14 +54,15 @@ def films(tmp_path):
 def test_the_corpus_says_it_also_from_the_cache_and_has_another_fingerprint(films):
     for _ in range(2):
         corpus = open_corpus(reader("csv", path=films, max_words=3))
-        assert corpus.notes == ["20 of 20 texts have more than 3 words: the rest of each is left out"]
+        assert corpus.remarks == [f"{films}: 20 of 20 texts with more than 3 words: the rest of each is left out"]
+        assert corpus.cut("dev") == [f"{films}: 2 of 2 texts with more than 3 words: the rest of each is left out"]
         assert corpus.encoded.document(0) == [["film0", "is", "fine"]]
     prints = {reader("csv", path=films, **more).fingerprint() for more in ({}, {"max_words": 3}, {"max_sentences": 3})}
     assert len(prints) == 3
 
 
 def test_a_limit_that_no_text_reaches_says_nothing(films):
-    assert open_corpus(reader("csv", path=films, max_words=100)).notes == []
+    assert open_corpus(reader("csv", path=films, max_words=100)).remarks == []
 
 
 def test_both_sentences_of_a_pair_stay(tmp_path):
@@ -69,21 +71,21 @@ def test_both_sentences_of_a_pair_stay(tmp_path):
     )
     corpus = open_corpus(reader("csv", path=path, max_words=2, max_sentences=1))
     assert corpus.encoded.document(0) == [["a", "b"], ["d", "e"]]
-    assert corpus.notes == ["1 of 2 texts have more than 2 words in a sentence: the rest of each is left out"]
+    assert corpus.cut() == [f"{path}: 1 of 2 texts with more than 2 words in a sentence: the rest of each is left out"]
 
 
 def test_a_model_cuts_texts_in_use_as_in_training(films, tmp_path):
     said = []
     recipe = tiny({"format": "csv", "path": films}, data__max_words=4, training__epochs=1)
     model = train(recipe, tmp_path / "model", say=said.append)
-    assert "20 of 20 texts have more than 4 words: the rest of each is left out" in said
+    assert f"{films}: 20 of 20 texts with more than 4 words: the rest of each is left out" in said
     loaded = load_model(tmp_path / "model")
     short, long = "It is fine indeed", "It is fine indeed and dull. So dull!"
     [one, other] = loaded.predict([short, long])
     assert one == other == model.predict([long])[0]
     assert [sentence.words for sentence in loaded.parse([long])[0].sentences] == [["It", "is", "fine", "indeed"]]
     done = invoke("evaluate", tmp_path / "model", "--data", films, "--json")
-    assert "20 of 20 texts have more than 4 words" in done.stderr
+    assert "20 of 20 texts with more than 4 words" in done.stderr
     assert json.loads(done.stdout)["seen"] == 18
 
 

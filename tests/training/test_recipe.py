@@ -70,16 +70,28 @@ def test_readers_by_the_keys_of_recipes():
         ("csv", {"path": "x"}, "path: no setting of data; expected a key like data.label"),
         ("csv", {"model.hidden": 5}, "model.hidden: no setting of data; expected a key like data.label"),
         ("csv", {"data.path": "x", "data.path.y": 5}, "data.path.y: path is a value, not a section"),
-        ("csv", {"data.path": "x", "data.folds": 1}, "csv: data.folds: Input should be greater than or equal to 2"),
+        ("csv", {"data.path": "x", "data.folds": 1}, "x: data.folds: Input should be greater than or equal to 2"),
         (
             "snli",
             {"data.path": "x", "data.text": "y"},
-            "snli: data.text: does not go with snli; expected it only for csv, ",
+            "x: data.text: does not go with snli; expected it only for csv, ",
         ),
     ],
 )
 def test_readers_that_are_refused(format, overrides, problem):  # noqa: A002
     assert message(format, overrides, load_reader).startswith(problem)
+
+
+def test_the_word_none_unsets_a_value():
+    """Where it is no value itself."""
+    unset = {"data.path": "x", "data.max_words": "none", "model.wide": "none", "training.clip": "none"}
+    recipe = load_recipe("documents/default", unset | {"model.words.attention": "none", "data.text": "none"})
+    assert (recipe.data.max_words, recipe.model.wide, recipe.training.clip) == (None, None, None)
+    assert (recipe.model.words.attention, recipe.data.text) == ("none", "none")
+    assert message("documents/default", {"data.path": "x", "training.epochs": "none"}).endswith(
+        "training.epochs: Input should be a valid integer, unable to parse string as an integer; got 'none'"
+    )
+    assert "model.wide.x: unknown; " in message("documents/default", {"data.path": "x", "model.wide.x": 3})
 
 
 @pytest.mark.parametrize(

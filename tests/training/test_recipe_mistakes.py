@@ -138,7 +138,7 @@ def test_an_option_of_another_format(format, option, only):  # noqa: A002
     assert message(values) == f"recipe: {expected}"
     assert message(
         format, {**{f"data.{key}": value for key, value in place.items()}, f"data.{option}": 1}, load_reader
-    ) == (f"{format}: {expected}")
+    ) == (f"{place.get('path', format)}: {expected}")
 
 
 @pytest.mark.parametrize(

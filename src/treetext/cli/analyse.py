@@ -88,7 +88,7 @@ def analyse(
         result = {"model": model, "seen": seen, **analysis.to_dict()}
         if stream:
             stream.write(json.dumps(result, ensure_ascii=False, indent=2) + "\n")
-    for line in corpus.notes:
+    for line in [*corpus.notes, *corpus.cut(part.value)]:
         note(line)
     if as_json:
         show_json(result)
@@ -100,9 +100,10 @@ def analyse(
 
 def _summary(analysis: "Analysis") -> str:
     """The data and the accuracy in one line."""
+    from treetext.data.document import counted
     from treetext.show import scored_texts
 
-    parts = [f"{scored_texts(analysis.data, analysis.split)}: {analysis.documents:,} texts"]
+    parts = [f"{scored_texts(analysis.data, analysis.split)}: {counted(analysis.documents, 'text')}"]
     if analysis.without_trees:
         parts.append(f"{analysis.without_trees:,} without words")
     if analysis.accuracy:

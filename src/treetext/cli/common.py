@@ -186,7 +186,7 @@ def in_format(source: "str | Recipe", wanted: Any, ending: str | None) -> "str |
     after = corpus_formats().get(str(wanted))
     if after is None or after is before:
         return source
-    for option in set(before.options()) - set(after.options()):
+    for option in {"delimiter"} | set(before.options()) - set(after.options()):  # each format has its own delimiter
         values["data"].pop(option, None)
     return {**values, "data": {**values["data"], "format": wanted}}
 
@@ -195,7 +195,7 @@ def load_data(
     model: "Model", data: str | None, settings: Sequence[str] | None, split: Split | None, option: str
 ) -> "Recipe":
     """The recipe with the data for a model: its own data or others, tokenised in the same way."""
-    from treetext.data import BadInput
+    from treetext.data import BadInput, corpus_formats, file_format
     from treetext.data.readers.base import FileReader
     from treetext.training import load_recipe
 
@@ -215,6 +215,9 @@ def load_data(
     cut = model.tokenizer
     words = {"data.language": cut.language, "data.lowercase": cut.lowercase, "data.tokenized": cut.tokenized}
     words |= {"data.max_words": cut.limits.words, "data.max_sentences": cut.limits.sentences}
+    ending = file_format(data) if data else None
+    if base and ending and base.data.ending != corpus_formats()[ending].ending:
+        words["data.format"] = ending
     recipe = load(base or model.task.recipe, data, settings, words, option)
     if data and split is None and isinstance(recipe.data, FileReader) and Path(data).is_file():
         return load_recipe(recipe, {"data.path": None, "data.test": data, "data.folds": None, "data.fold": 0})
@@ -229,7 +232,9 @@ def open_data(model: "Model", recipe: "Recipe", split: str, bars: "Bars") -> "tu
     from treetext.data import open_corpus
     from treetext.evaluation import seen
 
-    corpus = open_corpus(recipe.data, bars.more)
+    columns: list[str] = []
+    corpus = open_corpus(recipe.data.recognised(columns.append, model.task), bars.more)
+    corpus.notes[:0] = columns
     if model.splits is not None:
         corpus = corpus.as_trained(model.splits)
     known = seen(model, corpus, split)

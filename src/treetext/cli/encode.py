@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treetext.cli.common import aside, refuse
-from treetext.cli.inputs import File, From, Id, Inputs, ModelOrFile, Name, Row, Text, chosen, id_text
+from treetext.cli.inputs import File, From, Id, Inputs, ModelOrFile, Name, Reading, Row, Text, chosen, id_text
 from treetext.cli.threads import ThreadsOption, use_threads
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def encode(
     text: Text = None,
     id_column: Id = None,
     kind: From = None,
+    settings: Reading = None,
     threads: ThreadsOption = None,
 ) -> None:
     """Write a vector for each text, composed of its words and sentences.
@@ -47,7 +48,7 @@ def encode(
         refuse(f"--out {out}: expected a file that ends with .parquet or .npy")
     where, source = chosen(model, file, name)
     loaded = load_model(where)
-    inputs = Inputs(loaded, source, text, kind, id_column)
+    inputs = Inputs(loaded, source, text, kind, id_column, settings)
     inputs.check_out(out)
     size = loaded.encode_tokens([]).shape[1]  # refuses a model without text vectors before a text is read
     with aside(out) as path, writer(path, size) as add:

@@ -50,7 +50,7 @@ def evaluate(
     with progress() as bars:
         corpus, seen = open_data(loaded, recipe, part.value, bars)
         evaluation = score(loaded, corpus, part.value, bars.more)
-    for line in corpus.notes:
+    for line in [*corpus.notes, *corpus.cut(part.value)]:
         note(line)
     words = baseline("bag of words", loaded.about, corpus, part.value)
     if as_json:

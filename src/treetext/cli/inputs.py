@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from enum import StrEnum
 from itertools import islice
+from operator import ne
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from treetext.cli.common import MODEL, model_recipe, note, progress, refuse
+from treetext.cli.common import MODEL, in_format, model_recipe, note, progress, refuse
 
 if TYPE_CHECKING:
+    from treetext.data import Reader
     from treetext.models import Model
 
 STDIN = Path("-")
@@ -50,6 +52,16 @@ Id = Annotated[
 From = Annotated[
     Input | None, typer.Option("--input", help="Format of FILE (default: by its ending; lines for standard input).")
 ]
+Reading = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="How to read FILE: data.delimiter, data.encoding or data.quoting (default: a table as in the training of"
+        " the model, lines as UTF-8); repeatable.",
+    ),
+]
+READING = ("data.delimiter", "data.encoding", "data.quoting")
 
 
 def chosen(model: str | None, file: Path | None, name: str | None) -> tuple[str, Path]:
@@ -84,10 +96,17 @@ class Inputs:
     """The texts of a file for a model."""
 
     def __init__(
-        self, model: "Model", file: Path, columns: list[str] | None, kind: Input | None, id_column: str | None = None
+        self,
+        model: "Model",
+        file: Path,
+        columns: list[str] | None,
+        kind: Input | None,
+        id_column: str | None = None,
+        settings: list[str] | None = None,
     ) -> None:
         self.model, self.file, self.columns, self.kind, self.id_column = model, file, columns, kind, id_column
         self.name = "standard input" if file == STDIN else str(file)
+        self.settings = _settings(settings) if settings else {}
 
     def check_out(self, out: Path | None) -> None:
         """Refuse to write over the input."""
@@ -102,20 +121,25 @@ class Inputs:
         `shown` says whether the results appear on the terminal; if not, progress does. `empty` says what becomes of
         texts without words.
         """
-        from treetext.data import BadInput
+        from treetext.data import BadInput, Tokenizer
+        from treetext.data.document import counted
 
         notes: list[str] = []
         rows = self._rows(notes)
         typed = self.file == STDIN and sys.stdin.isatty()
         if typed:
             note("Reading from the keyboard, one text per line; end with Ctrl-D.")
-        done = without = 0
+        cut = self.model.tokenizer
+        tokenizer, limits = Tokenizer(cut.language, cut.lowercase, cut.tokenized), cut.limits
+        done = without = beyond = 0
         with progress() as bars:
             while some := list(islice(rows, 1 if typed else AT_ONCE)):
-                documents = [self.model.tokens(row.text) for row in some]
+                whole = [self.model.task.tokens(row.text, tokenizer) for row in some]
+                documents = [limits.cut(document) for document in whole]
                 yield some, run(documents)
                 sys.stdout.flush()
                 done += len(some)
+                beyond += sum(map(ne, documents, whole))
                 without += sum(not self.model.is_whole(document) for document in documents)
                 if not shown:
                     bars.more("texts", len(some))
@@ -123,8 +147,10 @@ class Inputs:
             note(line)
         if not done:
             raise BadInput(f"{self.name}: empty; expected at least one text")
+        if beyond:
+            note(limits.remark(self.name, beyond, done))
         if without:
-            note(f"{without:,} of {done:,} texts without words: {empty}")
+            note(f"{without:,} of {counted(done, 'text')} without words: {empty}")
 
     def _rows(self, notes: list[str]) -> Iterator[Row]:
         """Lines, or the rows of a table."""
@@ -134,6 +160,7 @@ class Inputs:
         source = self.kind or (file_format(self.file) if self.file != STDIN else None) or Input.LINES
         if source == Input.LINES:
             options = [f"--text {column}" for column in self.columns or []]
+            options += [f"--set {key}" for key in self.settings if key != "data.encoding"]
             for option in options if self.id_column is None else [*options, f"--id {self.id_column}"]:
                 expected = "expected --input csv, tsv, jsonl or parquet"
                 raise BadInput(f"{option}: {self.name} has no columns; {expected}")
@@ -147,21 +174,39 @@ class Inputs:
             example = example_of(row, columns, where)
             yield Row(number, example.id, example.text)
 
-    def _table(self, source: str) -> Any:
-        from treetext.data import BadInput, reader
+    def _table(self, source: str) -> "Reader":
+        from treetext.data import BadInput
+        from treetext.data.document import counted
+        from treetext.training import load_reader, recipe_values
 
-        task, recipe = self.model.task, None if self.columns else model_recipe(self.model)
+        task, recipe = self.model.task, model_recipe(self.model)
         # By default, the columns of the training data or, if the recipe is not known, the usual ones of the task.
         names = self.columns or list(recipe.data.columns if recipe else task.columns)
         if len(names) != len(task.columns):
-            raise BadInput(f"--text: {len(names)} columns; expected {len(task.columns)}, for {task}")
+            raise BadInput(f"--text: {counted(len(names), 'column')}; expected {len(task.columns)}, for {task}")
+        trained = recipe_values(in_format(recipe, source, None))["data"] if recipe else {}
+        settings = {key: trained[name] for key in READING if (name := key.removeprefix("data.")) in trained}
+        settings |= dict(zip(("data.text", "data.second"), names, strict=False))
         path = "/dev/stdin" if self.file == STDIN else str(self.file)
-        return reader(source, test=path, **dict(zip(("text", "second"), names, strict=False)))
+        return load_reader(source, {**settings, **self.settings, "data.test": path})
 
     def _lines(self) -> Iterator[Row]:
-        from treetext.data.readers.files import existing, lines, opened
+        from treetext.data.readers.files import check_encoding, existing, lines, opened
 
+        encoding = check_encoding(self.settings.get("data.encoding", "utf-8"))
         with nullcontext(sys.stdin.buffer) if self.file == STDIN else opened(existing(str(self.file))) as stream:
-            for number, line in lines(stream, self.name):
+            for number, line in lines(stream, self.name, encoding):
                 text = line.removesuffix("\n").removesuffix("\r")
                 yield Row(number, None, self.model.task.from_line(text, f"{self.name}, line {number}"))
+
+
+def _settings(settings: list[str]) -> dict[str, Any]:
+    """The settings of reading a file. A model that is trained cannot change, and neither can how it splits texts."""
+    from treetext.data import BadInput
+    from treetext.training import parse_overrides
+
+    overrides = parse_overrides(settings)
+    for key in overrides:
+        if key not in READING:
+            raise BadInput(f"--set {key}: not about reading the file; expected one of {', '.join(READING)}")
+    return overrides

@@ -55,6 +55,6 @@ def report(
             analysis = analyse(loaded, corpus, part.value, others=others, progress=bars.more)
             more = {"tables": analysis_tables(analysis), "verdict": analysis.verdict}
         stream.write(page(loaded, corpus, part.value, most=most, progress=bars.more, **more))
-    for line in corpus.notes:
+    for line in [*corpus.notes, *corpus.cut(part.value)]:
         note(line)
     print(f"{out}: {out.stat().st_size / 1e6:.1f} MB; to see it, open {out.resolve().as_uri()} in a browser")

@@ -12,7 +12,7 @@ import typer
 
 from treetext.cli.common import JsonOption, note, refuse, show, written
 from treetext.cli.common import table as new_table
-from treetext.cli.inputs import File, From, Id, Inputs, ModelOrFile, Name, Row, Text, chosen, id_text
+from treetext.cli.inputs import File, From, Id, Inputs, ModelOrFile, Name, Reading, Row, Text, chosen, id_text
 from treetext.cli.threads import ThreadsOption, use_threads
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def predict(
     text: Text = None,
     id_column: Id = None,
     kind: From = None,
+    settings: Reading = None,
     top: Annotated[
         int | None, typer.Option(min=1, metavar="K", help="Only the K most probable labels, the most probable first.")
     ] = None,
@@ -69,7 +70,7 @@ def predict(
         refuse(f"--json: prints; expected no --out, or --out {out.with_suffix('.jsonl')} without --json")
     where, source = chosen(model, file, name)
     loaded = load_model(where)
-    inputs = Inputs(loaded, source, text, kind, id_column)
+    inputs = Inputs(loaded, source, text, kind, id_column, settings)
     inputs.check_out(out)
     shown = out is None and sys.stdout.isatty()
     with written(out) as stream:
@@ -89,6 +90,7 @@ def parse(
     text: Text = None,
     id_column: Id = None,
     kind: From = None,
+    settings: Reading = None,
     output: Annotated[
         Output | None, typer.Option("--format", help="Output format (default: drawing on a terminal, else jsonl).")
     ] = None,
@@ -115,7 +117,7 @@ def parse(
     loaded = load_model(where)
     if not loaded.levels_with_trees:
         note(f"{where}: a model without trees: nothing has a head")
-    inputs = Inputs(loaded, source, text, kind, id_column)
+    inputs = Inputs(loaded, source, text, kind, id_column, settings)
     inputs.check_out(out)
     shown = out is None and sys.stdout.isatty()
     output = output or (Output.DRAWING if shown else Output.JSONL)

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Int
 from platformdirs import user_cache_path
 
-from treetext.data.document import UNKNOWN, BadInput, Progress
+from treetext.data.document import UNKNOWN, BadInput, Progress, counted
 from treetext.data.encoded import Encoded, encode
 from treetext.data.readers.base import Reader
 from treetext.data.splits import EMPTY, Hashes, kept_rows, split_hashes, split_rows
@@ -61,16 +61,17 @@ class Corpus:
         """The labels of the training data: numbers in ascending order, then all others alphabetically."""
         labels = {self.encoded.label_names[i] for i in np.unique(self.encoded.labels[self.rows["train"]]) if i >= 0}
         if len(labels) < 2:
-            raise BadInput(f"{self.name}: the training data have {len(labels)} classes; expected two or more")
+            classes = counted(len(labels), "class", "es")
+            raise BadInput(f"{self.name}: the training data have {classes}; expected two or more")
         if len(labels) > max(FEW_CLASSES, len(self.rows["train"]) / 2):
-            problem = f"{len(labels):,} classes for {len(self.rows['train']):,} training texts"
+            problem = f"{len(labels):,} classes for {counted(len(self.rows['train']), 'training text')}"
             raise BadInput(f"{self.name}: {problem}; expected two or more texts of most classes: is data.label right?")
         return sorted(labels, key=_in_order)
 
     @cached_property
     def remarks(self) -> list[str]:
-        """What is odd about the labels and the split."""
-        remarks, labels, texts = list[str](), self.encoded.labels, self.encoded.hashes
+        """What is odd about the texts, the labels and the split."""
+        remarks, labels, texts = self.cut(), self.encoded.labels, self.encoded.hashes
         names: dict[str, list[str]] = {}
         for label in sorted(self.encoded.label_names):
             names.setdefault(label.strip().casefold(), []).append(label)
@@ -85,17 +86,22 @@ class Corpus:
         alone = train[~np.isin(labels[train], labels[np.concatenate([self.rows["dev"], self.rows["test"]])])]
         if 0 < len(alone) < len(train):
             count = len(np.unique(labels[alone]))
-            texts_of = f"{_number(len(alone), 'text')} of {_number(count, 'class', 'es')}"
+            texts_of = f"{counted(len(alone), 'text')} of {counted(count, 'class', 'es')}"
             remarks.append(f"{self.name}: only in train, not in dev or test: {texts_of}")
         for split, others in (("test", ("train", "dev")), ("dev", ("train",))):
             rows = self.rows[split]
             elsewhere = np.concatenate([texts[self.rows[other]] for other in others])
             count = int(np.count_nonzero(np.isin(texts[rows], elsewhere) & (texts[rows] != EMPTY)))
             if count:
-                remarks.append(
-                    f"{self.name}: {count:,} of {len(rows):,} {split} texts are also in {' or '.join(others)}"
-                )
+                shared = f"{count:,} of {counted(len(rows), f'{split} text')}"
+                remarks.append(f"{self.name}: {shared} are also in {' or '.join(others)}")
         return remarks
+
+    def cut(self, split: str | None = None) -> list[str]:
+        """A remark on the texts of a split (default: of all) that were cut; empty if none was."""
+        cut = self.encoded.cut if split is None else self.encoded.cut[self.rows[split]]
+        beyond = int(np.count_nonzero(cut))
+        return [self.tokenizer.limits.remark(self.name, beyond, len(cut))] if beyond else []
 
     @property
     def hashes(self) -> Hashes:
@@ -126,8 +132,9 @@ class Corpus:
         rows = kept_rows(self.rows, texts, movable, trained)
         known = np.unique(np.concatenate([*trained.values()]))
         new, gone = int(np.count_nonzero(~np.isin(texts, known))), int(np.count_nonzero(~np.isin(known, texts)))
-        note = f"{self.name}: not the texts or the split of training: {len(texts) - new:,} texts keep their split"
-        return replace(self, rows=rows, notes=[*self.notes, f"{note}, {new:,} are new, {gone:,} are missing"])
+        counts = f"{counted(len(texts) - new, 'text')} in the same split, {new:,} new, {gone:,} missing"
+        note = f"{self.name}: not the texts or the split of training: {counts}"
+        return replace(self, rows=rows, notes=[*self.notes, note])
 
     def seen(self, split: str, trained: Mapping[str, np.ndarray]) -> dict[str, int]:
         """How many texts of a split are known from training: as texts of train or, if this is test, of dev."""
@@ -192,7 +199,7 @@ def open_corpus(data: Reader, progress: Progress | None = None, labels: bool = T
     encoded = _opened(path) if note_path.exists() else None
     if encoded is None:
         report = partial(progress, "reading texts") if progress else None
-        encoded = encode(data.read(notes, labels), data.tokenizer, path, report, notes)
+        encoded = encode(data.read(notes, labels), data.tokenizer, path, report)
         note_path.write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
     notes = note_path.read_text(encoding="utf-8").splitlines()
     order = {label: i for i, label in enumerate(sorted(encoded.label_names))}
@@ -222,10 +229,6 @@ def _opened(path: Path) -> Encoded | None:
         return Encoded(path)
     except BadInput:  # another version, or damaged: encode again
         return None
-
-
-def _number(count: int, noun: str, plural: str = "s") -> str:
-    return f"{count:,} {noun}{plural * (count != 1)}"
 
 
 def _in_order(label: str) -> tuple[int, float, str]:

@@ -1,9 +1,10 @@
 """Labelled texts, as readers give them, and the types that all packages share: bad input, settings, progress."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidatorFunctionWrapHandler, field_validator
 
 Text = str | list[str] | list[list[str]]
 """Raw text, a list of raw sentences, or a list of tokenised sentences (lists of words)."""
@@ -20,6 +21,18 @@ class Settings(BaseModel):
     """The base class of all settings. Unknown keys are errors, and instances are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _unset(cls, value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        """Take the word none for None where it is no value itself but None is. TOML has no null."""
+        try:
+            return validate(value)
+        except ValidationError:
+            if value == "none":
+                with suppress(ValidationError):
+                    return validate(None)
+            raise
 
 
 class Example(NamedTuple):
@@ -42,6 +55,11 @@ class Example(NamedTuple):
 UNKNOWN = -3
 """Marks an unknown head; `treetext.trees` uses -1 for a root and -2 for padding."""
 SHIFT, REDUCE = 0, 1
+
+
+def counted(number: int, noun: str, plural: str = "s") -> str:
+    """A number with its noun in the singular or the plural: ``1 text``, ``2,000 classes``."""
+    return f"{number:,} {noun}{plural * (number != 1)}"
 
 
 def dotted(values: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from treetext.data.document import REDUCE, SHIFT, UNKNOWN, BadInput, Example
 from treetext.data.tokens import Tokenizer, check_unicode
 
-FORMAT = b"3"
+FORMAT = b"4"
 INTEGERS = pa.list_(pa.int32())
 SCHEMA = pa.schema(
     {
@@ -27,6 +27,7 @@ SCHEMA = pa.schema(
         "where": pa.string(),
         "hash": pa.uint64(),  # of the words and sentences: see `text_hash`
         "split": pa.string(),
+        "cut": pa.bool_(),  # whether the rest of a longer text was left out
         "heads": INTEGERS,
         "sentence_heads": INTEGERS,
         "parses": INTEGERS,
@@ -41,14 +42,13 @@ def encode(
     tokenizer: Tokenizer,
     path: Path,
     progress: Callable[[int], object] | None = None,
-    notes: list[str] | None = None,
 ) -> "Encoded":
     """Write a stream of (split, example) to a file. Only the distinct words are kept in memory.
 
-    `progress` is a callback that gets the number of documents done since its last call. A remark on texts beyond the
-    limits of the tokenizer, which lose their gold trees, is appended to `notes`.
+    `progress` is a callback that gets the number of documents done since its last call. Texts beyond the limits of the
+    tokenizer lose their gold trees.
     """
-    unreported = total = beyond = 0
+    unreported = 0
     with EncodedWriter(path) as writer:
         for split, example in examples:
             try:
@@ -56,19 +56,15 @@ def encode(
             except BadInput as error:
                 raise BadInput(f"{example.where}: {error}") from None
             sentences = tokenizer.limits.cut(whole)
-            if sum(map(len, sentences)) < sum(map(len, whole)):
+            if cut := sentences != whole:
                 example = example._replace(heads=None, sentence_heads=None, parses=None)
-                beyond += 1
-            writer.add(example, tokenizer.read(sentences), split)
-            total += 1
+            writer.add(example, tokenizer.read(sentences), split, cut)
             unreported += 1
             if progress and unreported == 100:
                 progress(unreported)
                 unreported = 0
     if progress:
         progress(unreported)
-    if beyond and notes is not None:
-        notes.append(f"{beyond:,} of {total:,} texts have more than {tokenizer.limits}: the rest of each is left out")
     return Encoded(path)
 
 
@@ -82,7 +78,8 @@ class Encoded:
     """A corpus that `encode` wrote. Rows count from 0. The arrays of a row are read-only views of the file.
 
     `lexicon` has all words of the corpus, in order of first occurrence. `sizes` and `sentence_counts` have the number
-    of words and sentences of each row, `hashes` the `text_hash` of each. `splits` and `labels` have the split and the
+    of words and sentences of each row, `hashes` the `text_hash` of each. `cut` says which rows are only the start of a
+    longer text. `splits` and `labels` have the split and the
     label of each row, as indices into `split_names` and `label_names` (-1 for no label).
     """
 
@@ -96,6 +93,9 @@ class Encoded:
         self.sizes = _joined([np.diff(words.offsets) for words in self._words])
         self.sentence_counts = _joined([np.diff(lengths.offsets) for lengths in self._lengths])
         self.hashes = np.concatenate([np.zeros(0, np.uint64), *(batch["hash"].to_numpy() for batch in self._batches)])
+        self.cut = np.concatenate(
+            [np.zeros(0, bool), *(batch["cut"].to_numpy(zero_copy_only=False) for batch in self._batches)]
+        )
         self.splits, self.split_names = self._coded("split")
         self.labels, self.label_names = self._coded("label")
 
@@ -196,8 +196,8 @@ class EncodedWriter:
         self._start_batch()
         return self
 
-    def add(self, example: Example, sentences: list[list[str]], split: str) -> None:
-        """Add a document with its sentences (none of them empty) to a split."""
+    def add(self, example: Example, sentences: list[list[str]], split: str, cut: bool = False) -> None:
+        """Add a document with its sentences (none of them empty) to a split. `cut` says whether there were more."""
         lengths = [len(sentence) for sentence in sentences]
         if 0 in lengths:
             raise ValueError(f"sentences[{lengths.index(0)}]: expected at least one word, got none")
@@ -215,6 +215,7 @@ class EncodedWriter:
             "where": example.where.encode(errors="backslashreplace").decode(),  # a path can be any bytes
             "hash": text_hash(sentences),
             "split": split,
+            "cut": cut,
             "heads": None if example.heads is None else list(chain.from_iterable(example.heads)),
             "sentence_heads": example.sentence_heads,
             "parses": None if example.parses is None else list(chain.from_iterable(example.parses)),

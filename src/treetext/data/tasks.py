@@ -10,7 +10,7 @@ from jaxtyping import Int
 from pydantic import Field
 from pydantic.types import FailFast
 
-from treetext.data.document import BadInput
+from treetext.data.document import BadInput, counted
 from treetext.data.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class _Pairs(Task):
     def from_line(self, line: str, where: str) -> Any:
         sides = line.split("\t") if line.strip() else ["", ""]
         if len(sides) != 2:
-            raise BadInput(f"{where}: {len(sides)} fields; expected two sentences with a tab in between")
+            raise BadInput(f"{where}: {counted(len(sides), 'field')}; expected two sentences with a tab in between")
         return sides
 
     def from_sentences(self, documents: Sequence[list[list[str]]]) -> list[list[list[str]]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from treetext.data.document import BadInput, Settings, Text
+from treetext.data.document import BadInput, Settings, Text, counted
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -38,9 +38,13 @@ class Limits(Settings):
         return kept
 
     def __str__(self) -> str:
-        parts = [f"{self.words:,} words" + " in a sentence" * self.each] if self.words else []
-        parts += [f"{self.sentences:,} sentences"] if self.sentences and not self.each else []
+        parts = [counted(self.words, "word") + " in a sentence" * self.each] if self.words else []
+        parts += [counted(self.sentences, "sentence")] if self.sentences and not self.each else []
         return " or ".join(parts)
+
+    def remark(self, where: str, beyond: int, texts: int) -> str:
+        """What to tell the user about texts that were cut."""
+        return f"{where}: {beyond:,} of {counted(texts, 'text')} with more than {self}: the rest of each is left out"
 
 
 class Tokenizer:

@@ -226,8 +226,11 @@ def _check_trainable(corpus: Corpus) -> None:
     corpus.check_labels(corpus.classes)
     for split in ("train", "dev"):
         if not len(corpus.whole(split)):
-            few = corpus.data.stratify and not len(corpus.rows[split])
-            remark = ": copies of a text stay together unless data.stratify=false" if few else ""
+            remark, shares = "", corpus.data.split
+            if not shares[("train", "dev").index(split)]:
+                remark = f": its share is 0 in data.split={list(shares)}"
+            elif corpus.data.stratify and not len(corpus.rows[split]):
+                remark = ": copies of a text stay together unless data.stratify=false"
             raise BadInput(f"{corpus.name}: no text with words in {split}; expected at least one{remark}")
 
 

@@ -129,7 +129,9 @@ def load_reader(format: str, overrides: Mapping[str, Any] | None = None) -> Read
         if not key.startswith("data."):
             raise BadInput(f"{key}: no setting of data; expected a key like data.label")
         _set(values, key, value)
-    reader: Reader = _section(values, "data", "format", lambda given: find_reader(given.get("format")), format)
+    places = (values["data"][name] for name in ("path", "train", "dev", "test") if values["data"].get(name))
+    where = str(next(places, format))
+    reader: Reader = _section(values, "data", "format", lambda given: find_reader(given.get("format")), where)
     return reader
 
 
@@ -336,6 +338,8 @@ def _explained(error: ValidationError, cls: type[BaseModel], section: str = "") 
     if first["type"] == "missing":
         return f"{where}: missing; expected a value in the recipe or by --set {where}=…"
     message = first["msg"].removeprefix("Value error, ")
+    if first["type"] in ("model_type", "model_attributes_type"):
+        message = f"expected a section with settings, as in {where}.KEY=VALUE, or none if it may be unset"
     if first["type"] != "value_error":
         message += f"; got {first['input']!r:.60}"
     return f"{where}: {message}" if where else message  # without a place, the message names the keys itself

@@ -161,10 +161,46 @@ def test_a_reader_recognises_its_columns_and_says_so(tmp_path, kind):
     assert "review" in corpus.data.model_dump(exclude_unset=True).values(), "explicit where it is saved"
 
 
-def test_the_usual_names_need_no_remark(tmp_path):
+def test_the_usual_names_are_said_too_unless_given(tmp_path):
     path = write_rows(tmp_path / "teas.csv", [(f"Tea {i}.", "xy"[i % 2]) for i in range(9)])
     corpus = open_corpus(reader("csv", path=path))
-    assert (corpus.data.text, corpus.data.label, corpus.notes) == ("text", "label", [])
+    assert (corpus.data.text, corpus.data.label) == ("text", "label")
+    assert corpus.notes == [f"{path}: text in column 'text', label in column 'label'"]
+    assert open_corpus(reader("csv", path=path, text="text", label="label")).notes == []
+
+
+TEXT = "I bought this tea for my sister, and she has not stopped talking about it since."
+FIRST_ROWS = [
+    ("great tea", "good"),
+    ("great tea", " good "),
+    ("这茶很好喝", "good"),
+    (TEXT, "good"),
+    (TEXT, "rare"),
+    (TEXT, "5"),
+]
+HEADERS = [
+    ("review text", "Sentiment"),
+    ("review text", "star rating (1-5)"),
+    ("Tweet content", "good"),
+    ("What did you like or dislike about our tea? Say it in your own words.", "Overall rating (1 to 5)"),
+    ("What did you like or dislike about our tea? Say it in your own words.", "How was it"),
+    ("said", "good"),
+    ("what they said", "mood"),
+]
+
+
+@pytest.mark.parametrize(("names", "refused"), [(n, True) for n in FIRST_ROWS] + [(n, False) for n in HEADERS])
+def test_tables_without_a_header(tmp_path, names, refused):
+    rows = [(f"Tea number {i} was hot.", ("good", "bad", "5")[i % 3]) for i in range(30)]
+    path = write_rows(tmp_path / "teas.csv", rows, names)
+    if not refused:
+        assert (open_corpus(reader("csv", path=path)).data.text) == names[0]
+        return
+    with pytest.raises(
+        BadInput, match=r"teas\.csv: it seems to have no header: .* look like data; expected names such"
+    ):
+        open_corpus(reader("csv", path=path))
+    assert open_corpus(reader("csv", path=path, label=names[1].strip())).data.text == names[0]
 
 
 def test_only_the_head_is_read(tmp_path, monkeypatch):

@@ -88,7 +88,7 @@ def _problem(error: ValidationError, format: str) -> str:  # noqa: A002
     first = error.errors()[0]
     message, where = first["msg"].removeprefix("Value error, "), ".".join(map(str, first["loc"]))
     if first["type"] == "value_error":
-        return message
+        return f"{where}: {message}" if where else message  # without a place, the message names the settings itself
     if first["type"] == "extra_forbidden":
         formats = ", ".join(formats_with(where))
         return f"{where}: does not go with {format}; expected it only for {formats}" if formats else f"{where}: unknown"

@@ -5,9 +5,9 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from treetext.data.document import BadInput, Example, Settings
 from treetext.data.readers.files import existing, reading, split_files
@@ -143,6 +143,13 @@ class Reader(Settings):
     @abstractmethod
     def contents(self) -> Iterator[tuple[str, Path]]:
         """The files that `read` reads, each with its split or, in an archive, with its path there."""
+
+    @field_validator("split", mode="before")
+    @classmethod
+    def _check_shares(cls, shares: Any) -> Any:
+        if not isinstance(shares, list | tuple) or len(shares) != 3:
+            raise ValueError(f"expected three shares, of train, dev and test, such as [0.8, 0.1, 0.1]; got {shares!r}")
+        return shares
 
     @model_validator(mode="after")
     def _check_split(self) -> Self:

@@ -28,6 +28,8 @@ OTHERS = {
 WORDS = re.compile(r"[^\W\d_]\W*\s\W*[^\W\d_]|[^\W\d_\x00-\x7f]{2}")
 """Two words, or two letters of a script that may not separate words."""
 MOST_CLASSES = 50
+SHORT, LONG = 30, 60
+"""The most characters of a name with a usual word in it, and of any name that is not taken for a text."""
 
 
 class Column(NamedTuple):
@@ -96,6 +98,8 @@ def recognise(
         text, second = pair or (_text(where, free, task), second)
     if label is None and labels:
         label = _label(where, [column for name, column in columns.items() if name not in (text, second)])
+        if given["text"] is None:
+            _check_header(where, columns[text], columns[label])
     return {"text": text, "second": second, "label": label}
 
 
@@ -147,6 +151,16 @@ def _label(where: str, columns: list[Column]) -> str:
     if len(candidates) == 1:
         return candidates[0].name
     raise _unclear(where, "label", [column.name for column in candidates], columns)
+
+
+def _check_header(where: str, text: Column, label: Column) -> None:
+    """Raise `BadInput` if the names of the columns look like a text and its label. A question may be a long name."""
+    usual = not LABELS.isdisjoint(label.parts) or (len(text.name) <= SHORT and not TEXTS.isdisjoint(text.parts))
+    is_label = label.name in {str(value).strip() for value in label.values}
+    if not usual and ((is_label and _has_words(text.name)) or (len(text.name) > LONG and "?" not in text.name)):
+        names = [name if len(name) <= SHORT else f"{name[:SHORT]}…" for name in (text.name, label.name)]
+        expected = f"expected names such as text and label, or --set data.label=… if {names[1]!r} is one"
+        raise BadInput(f"{where}: it seems to have no header: {_listed(names)} look like data; {expected}")
 
 
 def _named(columns: list[Column], best: str, usual: set[str], fits: Callable[[Column], bool]) -> list[Column]:

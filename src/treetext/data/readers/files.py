@@ -9,10 +9,11 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import NoReturn
 
-from treetext.data.document import BadInput
+from treetext.data.document import BadInput, counted
 
 SPLITS = {
     "train": "train",
@@ -120,6 +121,16 @@ def reading(name: object) -> Iterator[None]:
         raise BadInput(f"{name}: {error.strerror or error}; expected a file that can be read") from None
 
 
+def check_encoding(encoding: object) -> str:
+    """The name that Python has for an encoding of text. Raises `BadInput` for anything else."""
+    try:
+        "".encode(str(encoding))  # refuses codecs that are not encodings of text
+        return codecs.lookup(str(encoding)).name
+    except (LookupError, UnicodeError):
+        expected = "expected one that Python has, such as latin-1 or utf-16"
+        raise BadInput(f"{encoding!r} is no encoding of text; {expected}") from None
+
+
 def lines(stream: Iterable[bytes], name: object, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a stream, with their ends, numbered from 1. Only a newline ends a line.
 
@@ -128,21 +139,28 @@ def lines(stream: Iterable[bytes], name: object, encoding: str | None = None) ->
     wanted, source, number, foreign = encoding or "utf-8", iter(stream), 0, 0
     with reading(name):
         if wanted.startswith(("utf-16", "utf-32")):  # a byte like that of a newline may be part of a character
+            start = b"".join(islice(source, 2))
             try:
-                for number, line in enumerate(_wide_lines(source, wanted), start=1):
+                if (likely := _likely(start)) == "utf-8":  # its bytes may also be characters of these encodings
+                    raise UnicodeError
+                for number, line in enumerate(_wide_lines(chain([start], source), wanted), start=1):
                     yield number, line.removeprefix("\ufeff") if number == 1 else line
-            except UnicodeDecodeError:
-                raise BadInput(f"{name}, line {number + 1}: not {wanted}; expected text in that encoding") from None
+            except UnicodeError:
+                problem = f"not {wanted}; expected text in that encoding{_instead(likely, wanted)}"
+                raise BadInput(f"{name}, line {number + 1}: {problem}") from None
             return
         for number, raw in enumerate(source, start=1):
-            if number == 1 and encoding == "utf-8" and (wide := _wide_encoding(raw)):
-                raise BadInput(f"{name}: looks like {wide}; expected UTF-8, or also --set data.encoding={wide}")
+            if number == 1 and encoding and not wanted.startswith(marked := _marked_encoding(raw) or wanted):
+                expected = f"expected {wanted.upper()}, or also --set data.encoding={marked}"
+                raise BadInput(f"{name}: looks like {marked}; {expected}")
             try:
                 text = raw.decode(wanted)
-            except UnicodeDecodeError as error:
-                problem = f"not {wanted.upper()} at byte {error.start + 1} of the line"
-                expected = _expected(raw, source, foreign) if encoding == "utf-8" else "expected text in that encoding"
-                raise BadInput(f"{name}, line {number}: {problem}; {expected}") from None
+            except UnicodeError as error:
+                at = f" at byte {error.start + 1} of the line" if isinstance(error, UnicodeDecodeError) else ""
+                expected = "expected text in that encoding" + _instead(_likely(raw) if encoding else wanted, wanted)
+                if encoding == "utf-8":
+                    expected = _expected(raw, source, foreign)
+                raise BadInput(f"{name}, line {number}: not {wanted.upper()}{at}; {expected}") from None
             foreign += not raw.isascii()
             yield number, text.removeprefix("\ufeff") if number == 1 else text
 
@@ -158,7 +176,7 @@ def filled_lines(
         else:
             yield f"{name}, line {number}", line.removesuffix("\n").removesuffix("\r")
     if blank:
-        notes.append(f"{name}: {blank} blank line{'s' * (blank > 1)} left out")
+        notes.append(f"{name}: {counted(blank, 'blank line')} left out")
 
 
 def whole(stream: Iterable[bytes], name: object) -> str:
@@ -176,14 +194,27 @@ def _wide_lines(stream: Iterable[bytes], encoding: str) -> Iterator[str]:
         yield rest
 
 
-def _wide_encoding(line: bytes) -> str | None:
-    """UTF-16 or UTF-32, if the first line of a file looks like it."""
+def _marked_encoding(line: bytes) -> str | None:
+    """The encoding of a file whose first line has a byte order mark or zeros; None if it has neither."""
+    if line.startswith(codecs.BOM_UTF8):
+        return "utf-8"
     if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     zero = line[:100].find(0)
-    return None if zero < 0 else "utf-16-be" if zero == 0 else "utf-16-le"
+    return None if zero < 0 else "utf-16-le" if zero % 2 else "utf-16-be"
+
+
+def _likely(some: bytes) -> str:
+    """The encoding that the bytes of some lines look like."""
+    with suppress(UnicodeDecodeError):
+        return _marked_encoding(some) or (some.decode() and "utf-8")
+    return "latin-1" if NOT_CP1252.search(some) else "cp1252"
+
+
+def _instead(likely: str, wanted: str) -> str:
+    return "" if likely == wanted else f", or --set data.encoding={likely}"
 
 
 def _expected(line: bytes, rest: Iterable[bytes], foreign: int) -> str:

@@ -1,9 +1,9 @@
 """Tables: CSV, TSV, JSON Lines and Parquet, with columns for the text (for pairs, two) and the label."""
 
-import codecs
 import csv
 import json
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, field_validator
 
-from treetext.data.document import BadInput, Example, Text
+from treetext.data.document import BadInput, Example, Text, counted
 from treetext.data.readers.base import FileReader, Reader, Split
 from treetext.data.readers.columns import recognise
-from treetext.data.readers.files import filled_lines, lines, opened
+from treetext.data.readers.files import check_encoding, filled_lines, lines, opened
 from treetext.data.tasks import DOCUMENTS, PAIRS, Task
 
 LONGEST = 1 << 27
@@ -24,6 +24,8 @@ LONGEST = 1 << 27
 
 
 DELIMITERS = ",;\t|"
+NAMES = re.compile(r"\w+(?:([~^:#])\w+)(?:\1\w+)*")
+"""Names with a symbol in between that is rarely a delimiter."""
 HEAD = 1000
 """The number of rows by which columns are recognised."""
 MOST_CHARACTERS = 1 << 24
@@ -66,9 +68,8 @@ class ColumnReader(Reader):
             return self
         given = {"text": self.text, "second": self.second, "label": self.label}
         known = self.model_copy(update=recognise(self.name, self.head(), given, task, labels))
-        if (known.columns, known.label) != (known.task.columns, "label"):
-            texts = f"column{'s' * (len(known.columns) > 1)} {' and '.join(map(repr, known.columns))}"
-            say(f"{self.name}: text in {texts}" + (f", label in column {known.label!r}" if known.label else ""))
+        texts = f"column{'s' * (len(known.columns) > 1)} {' and '.join(map(repr, known.columns))}"
+        say(f"{self.name}: text in {texts}" + (f", label in column {known.label!r}" if known.label else ""))
         return known
 
     def wanted(self, labels: bool) -> "Columns":
@@ -122,12 +123,7 @@ class TextTable(TableReader):
     @field_validator("encoding")
     @classmethod
     def _check_encoding(cls, encoding: str) -> str:
-        try:
-            "".encode(encoding)  # refuses codecs that are not encodings of text
-            return codecs.lookup(encoding).name
-        except LookupError:
-            expected = "expected an encoding that Python has, such as latin-1 or utf-16"
-            raise ValueError(f"{expected}, got {encoding!r}") from None
+        return check_encoding(encoding)
 
 
 class Csv(TextTable):
@@ -139,8 +135,15 @@ class Csv(TextTable):
     ending: ClassVar[str] = ".csv"
     separator: ClassVar[str] = ","
     format: Literal["csv"] = "csv"
-    delimiter: str | None = Field(None, pattern=r'^[^"\r\n]$', description="between columns (default: by the format)")
+    delimiter: str | None = Field(None, description="between columns (default: by the format)")
     quoting: bool = Field(True, description="whether a CSV or TSV file has fields in double quotes")
+
+    @field_validator("delimiter")
+    @classmethod
+    def _check_character(cls, delimiter: str | None) -> str | None:
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise ValueError(f"expected one character, such as ; or \\t, but no quote or line end; got {delimiter!r}")
+        return delimiter
 
     def read_rows(self, file: Path, columns: "Columns | None", notes: list[str]) -> Rows:
         """The rows of a file, numbered as in spreadsheets."""
@@ -232,7 +235,9 @@ def csv_rows(
             except csv.Error as error:
                 if not header:
                     _check_delimiter(path, first, delimiter)
-                hint = "expected quotes inside quotes doubled, and all closed, or quoting = false for a file without"
+                hint = (
+                    "expected quotes within quotes doubled, all closed, or --set data.quoting=false if there are none"
+                )
                 raise BadInput(f"{path}, row {number} (from line {start}): {error}; {hint}") from None
             if not row:
                 blank += 1
@@ -243,11 +248,11 @@ def csv_rows(
                 columns = columns and columns.check(path, header)
             elif len(row) != len(header):
                 expected = f"expected {len(header)}, as in the header"
-                raise BadInput(f"{path}, row {number} (from line {start}): {len(row)} fields; {expected}")
+                raise BadInput(f"{path}, row {number} (from line {start}): {counted(len(row), 'field')}; {expected}")
             else:
                 yield f"{path}, row {number}", dict(zip(header, row, strict=True))
     if blank:
-        notes.append(f"{path}: {blank} blank line{'s' * (blank > 1)} left out")
+        notes.append(f"{path}: {counted(blank, 'blank line')} left out")
 
 
 def jsonl_rows(path: Path, columns: Columns | None, notes: list[str], encoding: str | None = None) -> Rows:
@@ -348,6 +353,8 @@ def _id(value: Any) -> Any:
 def _check_delimiter(path: Path, header: str, delimiter: str) -> None:
     """Raise `BadInput` for a header without the delimiter but with another one."""
     other = max(DELIMITERS, key=header.count)
+    if match := NAMES.fullmatch(header.strip().replace('"', "")):
+        other = match[1]
     if delimiter not in header and other in header:
         listed, quoted = header.strip(), other.replace("\t", '"\\t"')
         expected = f"expected also --set 'data.delimiter={quoted}'"
