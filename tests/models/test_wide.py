@@ -119,6 +119,14 @@ def test_some_evidence_for_a_label_among_much_against_it():
     assert signs == [False] * 5 + [True] * 2
 
 
+@pytest.mark.parametrize("corpus", [PAIRS], indirect=True)
+def test_counts_of_words_are_evidence_in_the_singular_and_the_plural(wide):
+    for words, expected in (1, "1 word in the second"), (2, "2 words in the second"), (11, "11 words in the second"):
+        wide.ngrams = Ngrams([f"n {words} words in the second"], np.ones(1, np.float32))
+        wide.weight = torch.tensor([[1.0, 0.0, 0.0]])
+        assert [each.ngram for each in wide.evidence([["a"], ["b"] * words], 0)] == [expected]
+
+
 def test_unknown_words_are_no_evidence(wide):
     assert all("number" in each.kind for each in wide.evidence([["unheard"], ["xyz"]], 0) if wide.ngrams.pair)
 

@@ -83,7 +83,7 @@ def test_a_full_queue_refuses_and_recovers(document_model):
             return refused, small, await first, await ask(app, "POST", "/v1/predict", {"texts": ["a"] * 3})
 
     refused, *answered = asyncio.run(run())
-    assert "2 texts are waiting" in problem(refused, 503)["detail"]
+    assert "2 texts waiting" in problem(refused, 503)["detail"]
     assert refused.headers["retry-after"] == "1"
     assert [answer.status for answer in answered] == [200] * 3
 

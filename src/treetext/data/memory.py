@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treetext.data.document import BadInput
+from treetext.data.document import BadInput, counted
 from treetext.data.tasks import Task
 
 Labelled = Any
@@ -83,13 +83,14 @@ def _columns(name: str, part: tuple[Any, ...], task: Task) -> dict[str, Any]:
     """The columns of texts and labels, each with its name in the task."""
     where = f"{name}: " if name in ("dev", "test") else ""
     if len(part) != 2:
-        raise BadInput(f"{where}expected a tuple of texts and labels, got {len(part)} values")
+        raise BadInput(f"{where}expected a tuple of texts and labels, got {counted(len(part), 'value')}")
     for what, values in zip(("texts", "labels"), part, strict=True):
         if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
             raise BadInput(f"{where}{what}: expected a list, got {values!r:.60}")
     texts, labels = map(list, part)
     if len(texts) != len(labels) or not texts:
-        raise BadInput(f"{where}{len(texts):,} texts and {len(labels):,} labels; expected as many of both, and some")
+        numbers = f"{counted(len(texts), 'text')} and {counted(len(labels), 'label')}"
+        raise BadInput(f"{where}{numbers}; expected as many of both, and some")
     given = _array(f"{where}labels", labels)
     if given.null_count:
         [missing, *_] = (i for i, there in enumerate(given.is_valid().to_pylist()) if not there)

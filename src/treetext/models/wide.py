@@ -4,6 +4,7 @@ The two parts are trained apart, and their weights in the sum are chosen on dev 
 trees would learn only what the n-grams leave, and that is mostly noise.
 """
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -141,4 +142,5 @@ class Wide(nn.Module):
 
     def _evidence(self, column: int, weight: float) -> Evidence:
         name = self.ngrams.names[column]
-        return Evidence(name[2:], KINDS[name[0]].about, weight)
+        # The names of counts have the plural of words, also in the files of models.
+        return Evidence(re.sub("^(-?1) words ", r"\1 word ", name[2:]), KINDS[name[0]].about, weight)

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic_core import to_json
 
 from treetext.data import BadInput
+from treetext.data.document import counted
 from treetext.models import Model, Parsed
 from treetext.serve.metrics import Metrics
 from treetext.serve.problems import Fault, Refusal, busy
@@ -108,7 +109,9 @@ class Queue:
             raise Refusal(404, f"{self.model.settings.kind}: a model without text vectors")
         with self._changed:
             if self.size + len(work.texts) > self.limits.queue:
-                raise busy(f"{self.size} texts are waiting; expected at most {self.limits.queue} with this request")
+                raise busy(
+                    f"{counted(self.size, 'text')} waiting; expected at most {self.limits.queue} with this request"
+                )
             self._waiting.append(work)
             self.size += len(work.texts)
             self._changed.notify()

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from treetext.data.document import counted
 from treetext.show.text import printable, shortened
 
 WIDTH, HEIGHT, LEFT, FOOT = 400, 190, 46, 26  # pixels of a curve; labels left of it may take more
@@ -79,7 +80,7 @@ def confusion_plot(labels: Sequence[str], confusion: Sequence[Sequence[int]]) ->
         lines.append(f'<text class="name" {place} text-anchor="{anchor}">{escape(name)}</text>')
         for j, count in enumerate(row):
             share = count / max(1, sum(row))
-            said = f"{labels[i]} predicted as {labels[j]}: {count:,} of {sum(row):,} texts, {100 * share:.1f}%"
+            said = f"{labels[i]} predicted as {labels[j]}: {count:,} of {counted(sum(row), 'text')}, {100 * share:.1f}%"
             lines.append(
                 f'<g><title>{escape(printable(said))}</title><rect class="cell{" same" if i == j else ""}"'
                 f' x="{left + wide * j + 1}" y="{y + 1}" width="{wide - 2}" height="{tall - 2}"'
@@ -108,7 +109,7 @@ def reliability_plot(bins: Sequence[tuple[float, float, int, float | None, float
         if confidence is None or accuracy is None:
             continue
         x, width = left + side * start + 1, side * (end - start) - 2
-        said = f"probability {100 * start:.0f} to {100 * end:.0f}%: {texts:,} texts"
+        said = f"probability {100 * start:.0f} to {100 * end:.0f}%: {counted(texts, 'text')}"
         said += f", mean probability {100 * confidence:.1f}%, accuracy {100 * accuracy:.1f}%"
         heights = (top + side, side * accuracy, "bar"), (low + foot, foot * texts / most, "bar count")
         bars = "".join(

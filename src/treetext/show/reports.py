@@ -14,6 +14,7 @@ import numpy as np
 
 from treetext import __version__
 from treetext.data import Corpus, Progress
+from treetext.data.document import counted
 from treetext.models import Model
 from treetext.show.documents import Document, Packed, is_projective, packed, parsed_documents
 from treetext.show.html import cell, html_table, table_plot
@@ -134,7 +135,7 @@ def _figures(evaluation: "Evaluation", documents: Sequence[Document], bag_of_wor
     over = "sentences" if any(document.parsed.tree for document in documents) else "words"
     found = [kind for kind in (is_projective(document.parsed) for document in documents) if kind is not None]
     share = f"{100 * sum(found) / len(found):.1f}%" if found else "–"
-    told = f"over {over}, in {len(found):,} documents" if found else "this model has no trees"
+    told = f"over {over}, in {counted(len(found), 'document')}" if found else "this model has no trees"
     figures = {
         "Accuracy": f"{100 * evaluation.accuracy:.1f}%<small>95% interval {100 * low:.1f} to {100 * high:.1f}</small>",
         "Most frequent class": f"{majority}<small>of the training data: accuracy of always predicting it</small>",

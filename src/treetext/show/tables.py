@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treetext.data.document import counted
+
 if TYPE_CHECKING:  # what draws trees needs no evaluation
     from treetext.evaluation import Ablated, Analysis, Interval, LevelAnalysis, TreebankAgreement
 
@@ -109,7 +111,7 @@ def agreement_tables(agreement: "TreebankAgreement", published: Published | None
     gold = "the parser" if agreement.format == "snli" else "the treebank"
     tables = []
     for name, level in agreement.levels.items():
-        title = f"Trees of {name}: agreement with {agreement.treebank}, {level.trees:,} trees"
+        title = f"Trees of {name}: agreement with {agreement.treebank}, {counted(level.trees, 'tree')}"
         tables += [_gold_table(title, level), _figures_table(name, level, gold, published)]
     return tables
 
@@ -132,7 +134,7 @@ def _figures_table(
             beside = [column.get(figure) for column in columns.values()]
             rows.append([label, values[own], bounds, *(values[source] for source in others), *beside])
     single = f", {level.single:,} of them of a single node" if level.single else ""
-    title = f"Trees of {name}: {level.trees:,} trees{single}, {level.nodes:,} nodes"
+    title = f"Trees of {name}: {counted(level.trees, 'tree')}{single}, {counted(level.nodes, 'node')}"
     names = {**SOURCES, GOLD: gold}
     header = ["", names[own], INTERVAL, *(names.get(source, source) for source in others), *columns]
     note = FIGURES_NOTE + (GOLD_NOTE.format(gold) if GOLD in level.figures else "")

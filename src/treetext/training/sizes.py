@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treetext.data import BadInput, Corpus
+from treetext.data.document import counted
 from treetext.training.recipe import Recipe, load_recipe
 
 ENGLISH = {
@@ -54,7 +55,8 @@ def sized(recipe: Recipe, corpus: Corpus) -> tuple[Recipe, list[str]]:
             chosen[key] = choose(shape, recipe)
             recipe = load_recipe(recipe, {key: chosen[key]})
     values = ", ".join(f"{key} = {value}" for key, value in chosen.items())
-    lines = [f"{shape.texts:,} training texts of {shape.words / shape.texts:,.0f} words: {values}"]
+    words = counted(round(shape.words / shape.texts), "word")
+    lines = [f"{counted(shape.texts, 'training text')} of {words}: {values}"]
     if "model.vocabulary.vectors" in chosen and _wants_pretrained(shape, recipe) and not _has_pretrained():
         lines.append("texts in English: pip install 'treetext[english]' gives them pretrained word vectors")
     return recipe, lines

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from treetext.data.document import BadInput
+from treetext.data.document import BadInput, counted
 from treetext.data.readers.annotated import AnnotatedDocument, AnnotatedSentence, Place, annotated_tree, whole_number
 from treetext.data.readers.files import lines
 
@@ -62,7 +62,7 @@ def _blocks(stream: Iterable[bytes], file: str) -> Iterator[_Block]:
             fields = text.split("\t")
             if len(fields) != 10:
                 expected = "expected the 10 of CoNLL-U, with tabs in between"
-                raise BadInput(f"{file}, line {line}: {len(fields)} column{'s' * (len(fields) > 1)}; {expected}")
+                raise BadInput(f"{file}, line {line}: {counted(len(fields), 'column')}; {expected}")
             if not NO_WORD.fullmatch(fields[0]):
                 rows.append((line, fields))
     if rows:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from treetext.data.document import BadInput
+from treetext.data.document import BadInput, counted
 from treetext.data.readers.annotated import AnnotatedDocument, AnnotatedSentence, Place, annotated_tree, whole_number
 from treetext.data.readers.conllu import read_conllu
 from treetext.data.readers.files import corpus_files, lines, members
@@ -50,7 +50,7 @@ class Units:
                 continue
             where, fields = f"{file}, line {line}", text.rstrip("\r\n").split("\t")
             if len(fields) < 8:
-                raise BadInput(f"{where}: {len(fields)} columns; expected 8 or more, with tabs in between")
+                raise BadInput(f"{where}: {counted(len(fields), 'column')}; expected 8 or more, with tabs in between")
             numbers.append(line)
             if fields[0] != str(len(numbers)):
                 raise BadInput(f"{where}: unit {fields[0]!r}; expected {len(numbers)}, the next one")

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from treetext.data.document import REDUCE, SHIFT, BadInput, Example
+from treetext.data.document import REDUCE, SHIFT, BadInput, Example, counted
 from treetext.data.readers.base import FileReader, Reader, Split
 from treetext.data.readers.files import corpus_files, filled_lines, members, opened, whole
 from treetext.data.readers.tables import Columns, example_of, jsonl_rows
@@ -181,7 +181,7 @@ class Tang(FileReader):
                 fields = line.split("\t\t")
                 if len(fields) != 4:
                     expected = "expected 4, user, product, rating and text, with two tabs in between"
-                    raise BadInput(f"{where}: {len(fields)} field{'s' * (len(fields) > 1)}; {expected}")
+                    raise BadInput(f"{where}: {counted(len(fields), 'field')}; {expected}")
                 yield Example(_sentences(fields[3], "<sssss>"), fields[2].strip() or None, where)
 
 

@@ -1,7 +1,7 @@
 "use strict";
 // Sends a text to the server and draws the label and the trees of the answer.
 
-const { make } = trees;
+const { count, make } = trees;
 const at = (id) => document.getElementById(id);
 const LONGEST_LINK = 100000; // characters of an address that browsers and chat programs accept
 const GONE = 0; // status for no answer at all
@@ -161,7 +161,6 @@ function show() {
   if (at("label").getBoundingClientRect().top > 0.8 * innerHeight) at("label").scrollIntoView();
 }
 
-const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 const view = () => document.querySelector("[name=view]:checked").value;
 
 // Draw everything, or only the open sentence.

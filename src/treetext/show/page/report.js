@@ -1,7 +1,7 @@
 "use strict";
 // The browser of documents: a list with filters, and the open document.
 
-const { make } = trees;
+const { count, make } = trees;
 const data = JSON.parse(document.getElementById("data").textContent);
 const form = document.getElementById("filters");
 const list = document.getElementById("list");
@@ -27,7 +27,7 @@ function filter() {
   shown = [...data.documents.keys()].filter((number) => isWanted(data.documents[number]));
   list.replaceChildren(...shown.map(row));
   mark();
-  document.getElementById("count").textContent = `${shown.length} of ${data.documents.length} documents`;
+  document.getElementById("count").textContent = `${shown.length} of ${count(data.documents.length, "document")}`;
   document.getElementById("nothing").hidden = shown.length > 0;
 }
 
@@ -118,7 +118,7 @@ function head(number) {
   const facts = {
     Label: make("bdi", {}, nameOf(doc.label)),
     Predicted: verdict(doc),
-    Size: `${doc.sentences} sentences, ${doc.words} words`,
+    Size: `${count(doc.sentences, "sentence")}, ${count(doc.words, "word")}`,
     From: doc.name && make("bdi", {}, doc.name),
   };
   const told = Object.entries(facts)

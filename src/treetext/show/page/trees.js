@@ -11,6 +11,7 @@
 //   overWords(sentence, {width, height, view, title})  a figure: arcs over words or, past `width` pixels, beside them
 //   evidence(ngrams, label)                      a section: n-grams for a label and against it; null without n-grams
 //   remark(tree)                                 a description of a tree
+//   count(number, noun)                          a number with its noun in the singular or the plural
 //   make, shape(name, attributes, ...children)   an element of HTML or SVG; null and false are skipped
 //
 // A `view` is "tree" or "marginals" (a heat map); without a view, the heat map is folded below the tree. Arcs and cells
@@ -57,7 +58,7 @@ const trees = (() => {
 
   function one(sentence, i, room) {
     if (!isDrawn(sentence)) return [make("h5", {}, `${i + 1}`), make("p", { dir: "auto" }, sentence.words.join(" "))];
-    const title = `Sentence ${i + 1}: ${sentence.words.length} words`;
+    const title = `Sentence ${i + 1}: ${count(sentence.words.length, "word")}`;
     const heading = make("h5", {}, `${i + 1}`, make("small", {}, ` ${remark(sentence)}`));
     return [heading, overWords(sentence, { ...room, title })];
   }
@@ -413,5 +414,7 @@ const trees = (() => {
       make("dl", {}, sides), make("p", { class: "remark" }, remark));
   }
 
-  return { parsed, overSentences, overWords, evidence, remark, make, shape };
+  const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+  return { parsed, overSentences, overWords, evidence, remark, count, make, shape };
 })();
