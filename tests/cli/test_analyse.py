@@ -95,4 +95,4 @@ def test_refusals(model, pair_model, reviews, tmp_path):
     assert not list(tmp_path.glob("out.json*")), "nothing is left behind"
     assert "no such directory" in refusal("analyse", model, "--out", tmp_path / "no" / "out.json")
     assert "a directory; expected a file to write" in refusal("analyse", model, "--out", tmp_path)
-    assert refusal("analyse", model, reviews).endswith("expected no DATA, or also --set data.format=tsv")
+    assert "row 2: label '1' is not among those of the training data" in refusal("analyse", model, reviews)

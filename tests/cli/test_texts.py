@@ -313,9 +313,9 @@ def test_refusals(model, pair_model, tmp_path):
     assert "--text: 2 columns; expected 1, for documents" in refusal(
         "predict", model, path, "--text", "body", "--text", "id"
     )
-    assert "--text: 1 columns; expected 2, for pairs" in refusal("predict", pair_model, path, "--text", "body")
+    assert "--text: 1 column; expected 2, for pairs" in refusal("predict", pair_model, path, "--text", "body")
     assert "standard input has no columns; expected --input csv" in refusal("predict", model, "--text", "a", stdin="a")
-    assert "line 2: 1 fields; expected two sentences" in refusal("predict", pair_model, stdin="a\tb\nonly one\n")
+    assert "line 2: 1 field; expected two sentences" in refusal("predict", pair_model, stdin="a\tb\nonly one\n")
     assert "expected a file that can be read" in refusal("predict", model, tmp_path)
     assert "no: no such directory; expected one, for file" in refusal(
         "parse", model, "--out", tmp_path / "no" / "file", stdin="a"

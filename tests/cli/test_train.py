@@ -246,7 +246,7 @@ def test_refusals(arguments, complaint, tmp_path, monkeypatch):
         (b"text,label\na,1\nb,\n", "bad.csv, row 3: no label; expected one for each text"),
         (b"text,label\na,1\nb\xff,2\n", "bad.csv, line 3: not UTF-8 at byte 2 of the line"),
         (b"text,label\na,1\nb,2,3\n", "bad.csv, row 3 (from line 3): 3 fields; expected 2, as in the header"),
-        (b"text,label\n" + b"a,1\n" * 20, "the training data have 1 classes; expected two or more"),
+        (b"text,label\n" + b"a,1\n" * 20, "the training data have 1 class; expected two or more"),
         (b"text,label\n" + b",1\n,2\n" * 20, "no text with words in train; expected at least one"),
     ],
 )

@@ -133,7 +133,7 @@ def test_facts_and_progress(write):
 
 
 def test_one_class_is_refused(write):
-    with pytest.raises(BadInput, match="the training data have 1 classes; expected two or more"):
+    with pytest.raises(BadInput, match="the training data have 1 class; expected two or more"):
         BagOfWords.for_corpus(BagOfWordsSettings(), write("text", 1))
 
 

@@ -91,7 +91,7 @@ def test_labels_never_seen_in_training(tmp_path, split):
 
 
 def test_one_class_or_no_words(tmp_path):
-    with pytest.raises(BadInput, match="the training data have 1 classes; expected two or more"):
+    with pytest.raises(BadInput, match="the training data have 1 class; expected two or more"):
         train(tiny(reviews(tmp_path / "a", train=[("good .", "good")] * 3)), tmp_path / "model")
     with pytest.raises(BadInput, match="no text with words in train"):
         train(tiny(reviews(tmp_path / "b", train=[(" ", "good"), (" ", "bad")])), tmp_path / "model")

@@ -31,6 +31,7 @@ def test_models_that_are_not_trained_by_gradients(tmp_path, kind, dev, test):
     assert model.about["seconds"] >= 0
     assert model.about["documents"] == {"train": 3, "dev": 2, "test": 4}
     name = recipe.data.train
+    assert lines.pop(0) == f"{name}: text in column 'text', label in column 'label'"
     assert lines[:2] == [
         f"{name}: 1 of 4 test texts are also in train or dev",
         f"{name}: 1 of 2 dev texts are also in train",
