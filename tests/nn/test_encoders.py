@@ -5,9 +5,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 
-from treetext.nn import Affine, BiLSTM, Feedforward
+from treetext.nn import Affine, BiLSTM, Feedforward, Local
 
-every_encoder = pytest.mark.parametrize("kind", [BiLSTM, Feedforward, Affine])
+every_encoder = pytest.mark.parametrize("kind", [BiLSTM, Feedforward, Affine, Local])
 D, K, S = 4, 3, 2
 
 
@@ -54,6 +54,13 @@ def test_feedforward_by_words(kind: type[Feedforward]) -> None:
     y = y if kind is Affine else torch.tanh(y)
     torch.testing.assert_close(found.semantic, y[..., : 2 * K])
     torch.testing.assert_close(found.structure, y[..., 2 * K :])
+
+
+def test_local_is_affine_words_and_a_bilstm_for_the_structure() -> None:
+    encoder, x, lengths = Local(D, K, S), vectors(2, 5, D), torch.tensor([5, 2])
+    found = encoder(x, lengths)
+    torch.testing.assert_close(found.semantic, x @ encoder.words.layer.weight.T + encoder.words.layer.bias)
+    assert torch.equal(found.structure, encoder.context(x, lengths).semantic)
 
 
 @every_encoder

@@ -23,7 +23,8 @@ def inputs(dtype: torch.dtype = torch.float32) -> Tensor:
 
 def level(**options: Any) -> Level:
     torch.manual_seed(0)
-    return Level(6, 4, 3, **options)
+    unused = (options.get("encoder"), options.get("attention")) == ("local", "none")
+    return Level(6, 4, 0 if unused else 3, **options)
 
 
 @every_encoder
@@ -191,7 +192,7 @@ def test_inference_mode() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"encoder": "gru"}, "encoder: expected one of bilstm, feedforward, affine, got 'gru'"),
+        ({"encoder": "gru"}, "encoder: expected one of bilstm, feedforward, affine, local, got 'gru'"),
         ({"attention": "full"}, "attention: expected one of none, simple, projective, nonprojective, got 'full'"),
         ({"pooling": "min"}, "pooling: expected one of max, mean, sum, root, got 'min'"),
     ],

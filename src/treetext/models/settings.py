@@ -29,8 +29,8 @@ class LevelSettings(Settings):
     attention: Literal["none", "simple", "projective", "nonprojective"] = Field(
         "nonprojective", description="over trees, without crossing arcs or with them, or over pairs of words"
     )
-    encoder: Literal["bilstm", "feedforward", "affine"] = Field(
-        "bilstm", description="network that encodes the sequence"
+    encoder: Literal["bilstm", "feedforward", "affine", "local"] = Field(
+        "bilstm", description="network that encodes the sequence; local: a bi-LSTM only for the scores of arcs"
     )
     pooling: Literal["max", "mean", "sum", "root"] = Field("max", description="root: sum weighted by root marginals")
     parents: bool = Field(True, description="gather from parents")

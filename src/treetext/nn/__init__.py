@@ -7,7 +7,7 @@ at real positions; outputs at padding have no meaning.
 from treetext.nn.attention import KINDS, TREES, Attended, Attention, Replacement
 from treetext.nn.buckets import Buckets
 from treetext.nn.dropout import Dropout
-from treetext.nn.encoders import Affine, BiLSTM, Feedforward, Parts, both_directions
+from treetext.nn.encoders import Affine, BiLSTM, Feedforward, Local, Parts, both_directions
 from treetext.nn.levels import ENCODERS, Level, LevelOutput
 from treetext.nn.pooling import POOLINGS, pool
 
@@ -25,6 +25,7 @@ __all__ = [
     "Feedforward",
     "Level",
     "LevelOutput",
+    "Local",
     "Parts",
     "Replacement",
     "both_directions",

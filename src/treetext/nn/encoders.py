@@ -116,6 +116,30 @@ class Affine(Feedforward):
         return mapped
 
 
+class Local(nn.Module):
+    """Semantic vectors of each word alone, by an affine map, and structure vectors of a `BiLSTM`.
+
+    So words interact in the attention only, while the scores of arcs know the context of each word.
+    """
+
+    def __init__(self, inputs: int, semantic: int, structure: int) -> None:
+        super().__init__()
+        self.inputs, self.semantic, self.structure = _checked(inputs, semantic, structure)
+        self.words = Affine(inputs, semantic, 0)
+        self.context = BiLSTM(inputs, structure, 0) if structure else None
+
+    def forward(self, x: Float[Tensor, "b n d"], lengths: Int[Tensor, "b"] | None = None) -> Parts:
+        """The semantic and the structure vector of each position."""
+        check_vectors("x", x, self.inputs)
+        buckets = Buckets.of([x.shape[:2]], [lengths])
+        return Parts(*(buckets.split(y)[0] for y in self.encode(x.transpose(0, 1).flatten(0, 1), buckets)))
+
+    def encode(self, x: Float[Tensor, "p d"], buckets: Buckets) -> FlatParts:
+        """The same for several buckets at once. Rows of `x` are time-major within each bucket; results are not."""
+        semantic, nothing = self.words.encode(x, buckets)
+        return FlatParts(semantic, self.context.encode(x, buckets).semantic if self.context else nothing)
+
+
 def _checked(inputs: int, semantic: int, structure: int) -> tuple[int, int, int]:
     """The sizes of the inputs and of the two outputs, checked."""
     check_size("inputs", inputs, 1)

@@ -8,11 +8,13 @@ from torch import Tensor, nn
 from treetext.nn.attention import KINDS, TREES, Attention, Replacement
 from treetext.nn.buckets import Buckets
 from treetext.nn.checks import check_choice, check_vectors
-from treetext.nn.encoders import Affine, BiLSTM, Feedforward
+from treetext.nn.encoders import Affine, BiLSTM, Feedforward, Local
 from treetext.nn.pooling import POOLINGS, pool_real
 from treetext.trees import Marginals, TreeDistribution
 
-ENCODERS: dict[str, type[BiLSTM | Feedforward]] = {"bilstm": BiLSTM, "feedforward": Feedforward, "affine": Affine}
+ENCODERS: dict[str, type[BiLSTM | Feedforward | Local]] = {
+    "bilstm": BiLSTM, "feedforward": Feedforward, "affine": Affine, "local": Local,
+}  # fmt: skip
 
 
 class LevelOutput(NamedTuple):
