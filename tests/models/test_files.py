@@ -295,6 +295,16 @@ def test_to_the_hub_and_back(saved, tmp_path):
 
 
 FORMAT_1 = Path(__file__).parent / "format_1"
+NEW = {
+    "parents": True,
+    "rounds": 1,
+    "root": "any",
+    "estimator": "marginals",
+    "noise": 1.0,
+    "relaxation": 1.0,
+    "evaluation": "marginals",
+}
+"""The settings of a level that format 1 did not have, with what they mean for its models."""
 EXPECTED = json.loads((FORMAT_1 / "expected.json").read_text(encoding="utf-8"))
 
 
@@ -335,8 +345,10 @@ def test_models_of_format_1_are_saved_in_the_new_one(name, tmp_path):
     new = json.loads((tmp_path / "new" / "config.json").read_text(encoding="utf-8"))
     assert new["format"] == 2
     assert new["sha256"] == old["sha256"], "weights and words as they were"
+    levels = {name: {**NEW, **level} for name, level in old["settings"].items() if name in ("words", "sentences")}
     assert {**new["settings"], "task": old["settings"]["task"]} == {
         **old["settings"],
+        **levels,
         "kind": f"structured-{old['settings']['task']}",
         "vocabulary": old["about"]["recipe"]["vocabulary"],
         "wide": None,

@@ -23,8 +23,7 @@ def inputs(dtype: torch.dtype = torch.float32) -> Tensor:
 
 def level(**options: Any) -> Level:
     torch.manual_seed(0)
-    unused = (options.get("encoder"), options.get("attention")) == ("local", "none")
-    return Level(6, 4, 0 if unused else 3, **options)
+    return Level(6, 4, 3, **options)
 
 
 @every_encoder

@@ -40,7 +40,7 @@ def test_interrupted_and_resumed_gives_the_same_model(directory, tmp_path, monke
     torch.save(checkpoint, out / "training" / "last.ckpt")
     model = train(small(), out, resume=True)
     assert 5000 < model.about["seconds"] < 5060, "the time before the pause counts too, the pause does not"
-    assert sys.stderr.lines.startswith("60 train, 30 dev, 20 test texts; 2 classes")
+    assert "\n60 train, 30 dev, 20 test texts; 2 classes" in sys.stderr.lines
     assert "epoch   3:" in sys.stderr.lines, "the epoch that was not finished is done again"
     assert "epoch   2:" not in sys.stderr.lines, "what was done is not done again"
     whole = load_model(directory)

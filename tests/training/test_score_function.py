@@ -11,7 +11,7 @@ from tests.trees.brute import all_trees
 from treetext.data import open_corpus
 from treetext.training import new_model, train
 from treetext.training.module import Loaders
-from treetext.training.score_function import sampled_levels, score_function
+from treetext.training.score_function import score_function
 from treetext.trees import Marginals
 
 SAMPLED = {"estimator": "sampled"}
@@ -32,7 +32,7 @@ def test_its_mean_is_the_gradient_of_the_expected_loss(tmp_path, levels):
     model = new_model(recipe, corpus).double().eval()
     for seed, parameter in enumerate(model.parameters()):
         parameter.data = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(seed)).double()
-    assert sampled_levels(model) == levels
+    assert model.sampled == levels
     batch = next(iter(Loaders(corpus, model, recipe).train_dataloader()))
     assert [words.shape for words in batch.words] == [(2, 3)]
     words, sentences = all_trees(3, False, True), all_trees(2, False, True)
@@ -46,7 +46,7 @@ def test_its_mean_is_the_gradient_of_the_expected_loss(tmp_path, levels):
         )
         total += float(log_prob.detach().exp())
         expected_loss += log_prob.exp() * cross_entropy(output.logits, batch.labels).detach()
-        mean += log_prob.exp().detach() * score_function(model, batch, output, levels)
+        mean += log_prob.exp().detach() * score_function(model, batch, output)
     assert total == pytest.approx(1), "all trees"
     parameters = [each for level in levels for each in model.get_submodule(level).attention.named_parameters()]
     scores = [parameter for name, parameter in parameters if name.startswith(SCORES)]

@@ -27,7 +27,8 @@ def test_vectors_from_a_file(tmp_path):
     known = scaled.detach()[[index["good"], index["bad"]]]
     assert float(known.std(correction=0)) == pytest.approx(0.5)
     assert torch.allclose(known / known[0, 0], table[[index["good"], index["bad"]]]), "all by the same factor"
-    assert lines[:-1] == [*corpus.remarks, f"{path} has vectors for 2 of {len(model.vocabulary)} words"]
+    assert lines[0].endswith("train.csv: text in column 'text', label in column 'label'")
+    assert lines[1:-1] == [*corpus.remarks, f"{path} has vectors for 2 of {len(model.vocabulary)} words"]
     with pytest.raises(BadInput, match="vectors of 8 numbers; expected 9"):
         train(load_recipe(recipe, {"model.embedding": 9}), tmp_path / "model")
     with pytest.raises(BadInput, match=r"nowhere\.txt"):

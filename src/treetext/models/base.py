@@ -125,6 +125,14 @@ class Model(nn.Module):
         return {}
 
     @property
+    def sampled(self) -> list[str]:
+        """The levels whose trees are sampled in training."""
+        return []
+
+    def anneal(self, progress: float) -> None:
+        """Prepare a training step. `progress` is the share of the steps that are done."""
+
+    @property
     def levels_with_trees(self) -> list[str]:
         """The levels that have trees."""
         return list(self.trees)

@@ -107,6 +107,16 @@ class StructuredModel(NgramModel, WordModel):
             if level.has_trees
         }
 
+    @property
+    def sampled(self) -> list[str]:
+        """The levels whose trees are sampled in training."""
+        return [name for name in self.trees if self.levels[name].attention.estimator == "sampled"]
+
+    def anneal(self, progress: float) -> None:
+        """Set the noise of training to what the schedules of the levels say."""
+        for level in self.levels.values():
+            level.attention.progress = progress
+
     def facts(self) -> dict[str, str]:
         """Adds the attention of each level."""
         kinds = {f"Attention over {name}": level.attention.kind for name, level in self.levels.items()}

@@ -57,7 +57,8 @@ class Level(nn.Module):
         if pooling == "root" and attention not in TREES:
             raise ValueError(f"pooling: root needs trees ({' or '.join(TREES)}), got attention {attention!r}")
         self.pooling = pooling
-        self.encoder = ENCODERS[encoder](inputs, semantic, structure)
+        unused = encoder == "local" and attention == "none"  # its bi-LSTM is for the structure vectors alone
+        self.encoder = ENCODERS[encoder](inputs, semantic, 0 if unused else structure)
         self.size = self.encoder.semantic
         self.attention = Attention(self.encoder.semantic, self.encoder.structure, attention, **options)
 

@@ -16,11 +16,10 @@ from torch.utils.data import DataLoader
 from treetext.data import BadInput, Corpus
 from treetext.data.batches import Batch, Batches, LengthBatches, Texts
 from treetext.models import Model, Output
-from treetext.nn import Attention
 from treetext.training.objectives import OBJECTIVES, cross_entropy
 from treetext.training.optimizers import clip, make_optimizer, sparse_parameters
 from treetext.training.recipe import Recipe, Training
-from treetext.training.score_function import sampled_levels, score_function
+from treetext.training.score_function import score_function
 from treetext.trees import NonFiniteScores
 
 
@@ -45,7 +44,6 @@ class Module(pl.LightningModule):
             for vectors in sparse_parameters(model):
                 vectors.requires_grad_(False)
         self.objectives = {name: objective.value for name, objective in OBJECTIVES.items()}
-        self.sampled = sampled_levels(model)
         smoothing = recipe.training.label_smoothing
         self.objectives["cross_entropy"] = partial(cross_entropy, weights=class_weights, smoothing=smoothing)
 
@@ -71,14 +69,12 @@ class Module(pl.LightningModule):
         texts, weighs more.
         """
         progress = self.global_step / self.steps
-        for part in self.model.modules():
-            if isinstance(part, Attention):
-                part.progress = progress
+        self.model.anneal(progress)
         output, weights = self._output(batch), self.recipe.training.objectives
         losses = {name: self.objectives[name](batch, output, progress) for name, weight in weights.items() if weight}
         total = sum((loss if weights[name] == 1 else weights[name] * loss for name, loss in losses.items()), start=0.0)
-        if self.sampled:
-            total = total + score_function(self.model, batch, output, self.sampled)
+        if self.model.sampled:
+            total = total + score_function(self.model, batch, output)
         shown = losses.get("cross_entropy", total)
         self.log("loss", shown, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(batch.labels))
         return total * self._share(index)  # type: ignore[return-value]  # a recipe has at least one objective

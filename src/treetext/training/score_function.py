@@ -7,32 +7,25 @@ from torch.nn.functional import cross_entropy
 
 from treetext.data.batches import Batch
 from treetext.models import Model, Output
-from treetext.nn import Level, LevelOutput
-from treetext.trees import ROOT, TreeDistribution
+from treetext.trees import ROOT, Marginals, TreeDistribution
 
 
-def sampled_levels(model: Model) -> list[str]:
-    """The levels of a model whose trees are sampled in training."""
-    levels = {name: part for name, part in model.named_children() if isinstance(part, Level)}
-    return [name for name, level in levels.items() if level.has_trees and level.attention.estimator == "sampled"]
-
-
-def score_function(model: Model, batch: Batch, output: Output, levels: list[str]) -> Float[Tensor, ""]:
+def score_function(model: Model, batch: Batch, output: Output) -> Float[Tensor, ""]:
     """A term whose gradient estimates that of the expected cross entropy with respect to the scores of the trees.
 
     It weights the log probability of a text's sampled trees by their cross entropy minus that of the most probable
     trees, which is the self-critical baseline (Rennie et al. 2017).
     """
     with torch.no_grad():
-        best = model(batch, dict.fromkeys(levels, TreeDistribution.straight_through))
+        best = model(batch, dict.fromkeys(model.sampled, TreeDistribution.straight_through))
         losses, baseline = (cross_entropy(x.logits, batch.labels, reduction="none") for x in (output, best))
-    log_probs = torch.stack([_log_probs(batch, level, output.levels[level]) for level in levels]).sum(0)
+    log_probs = torch.stack([_log_probs(batch, output, level) for level in model.sampled]).sum(0)
     return ((losses - baseline) * log_probs).mean()
 
 
-def _log_probs(batch: Batch, level: str, buckets: list[LevelOutput]) -> Float[Tensor, "B"]:
+def _log_probs(batch: Batch, output: Output, level: str) -> Float[Tensor, "B"]:
     """The log probability of the sampled trees of each text at a level."""
-    log_probs = torch.cat([_log_prob(bucket) for bucket in buckets])
+    log_probs = torch.cat([_log_prob(bucket.trees, bucket.marginals) for bucket in output.levels[level]])
     if level == "words":  # sum over the sentences of each text
         texts = []
         for sentences, counts in zip(batch.documents, batch.counts, strict=True):
@@ -42,8 +35,7 @@ def _log_probs(batch: Batch, level: str, buckets: list[LevelOutput]) -> Float[Te
     return log_probs[batch.document_order]
 
 
-def _log_prob(bucket: LevelOutput) -> Float[Tensor, "b"]:
-    assert bucket.marginals is not None
-    assert bucket.trees is not None
-    arcs, roots = bucket.marginals
-    return bucket.trees.log_prob(arcs.argmax(-2).masked_fill(roots == 1, ROOT))
+def _log_prob(trees: TreeDistribution | None, sample: Marginals | None) -> Float[Tensor, "b"]:
+    assert trees is not None
+    assert sample is not None
+    return trees.log_prob(sample.arcs.argmax(-2).masked_fill(sample.roots == 1, ROOT))

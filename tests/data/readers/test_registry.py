@@ -21,8 +21,9 @@ from treetext.data.readers.treebanks import TreebankReader
 from treetext.data.registry import subclasses
 
 TABLES = ["csv", "jsonl", "parquet", "tsv"]
-OTHERS = ["aclimdb", "convote", "csfd", "hidden-trees", "hub", "snli", "snli-parses", "split", "ss"]
-PATHS = {name: {} if name == "hidden-trees" else {"path": "a"} for name in TABLES + OTHERS}
+GENERATED = ["hidden-trees", "listops"]
+OTHERS = ["aclimdb", "convote", "csfd", "hidden-trees", "hub", "listops", "snli", "snli-parses", "split", "ss"]
+PATHS = {name: {} if name in GENERATED else {"path": "a"} for name in TABLES + OTHERS}
 
 
 def test_all_formats_the_users_own_tables_first():
@@ -40,7 +41,7 @@ def test_a_reader_by_the_name_of_its_format(name):
     assert type(data) is corpus_formats()[name]
     assert data.format == name
     assert data.task is (PAIRS if name.startswith("snli") else DOCUMENTS)
-    assert data.generated is (name == "hidden-trees")
+    assert data.generated is (name in GENERATED)
     assert data.places == PATHS[name]
 
 
