@@ -64,8 +64,7 @@ def page(results: Results) -> str:
         _changes(results),
         "## Macro-F1\n",
         _scores(results, names, "macro_f1"),
-        "## Cost\n\nSeconds of training and scoring, with all trials, on 2 cores that other work shared, and the peak"
-        " of memory in MB.\n",
+        "## Cost\n\nSeconds of one CPU, with all trials and the scoring of the test texts, and the peak of memory in MB.\n",
         _costs(results, names),
     ])  # fmt: skip
 
@@ -181,10 +180,11 @@ def _costs(results: Results, names: list[str]) -> str:
     for name in names:
         cells = []
         for system in systems:
-            found = [results[key] for key in ((f"{name}.{seed}", system) for seed in range(1, 10)) if key in results]
+            runs = [results.get((f"{name}.{seed}", system), {}) for seed in range(1, 10)]
+            measured = [run for run in runs if "cpu_seconds" in run]
             seconds, megabytes = (
-                mean(each[cost] for each in found) if found else 0 for cost in ("seconds", "megabytes")
+                mean(run[cost] for run in measured) if measured else 0 for cost in ("cpu_seconds", "megabytes")
             )
-            cells.append(f"{seconds:.0f} s, {megabytes:,.0f} MB" if found else NOT_RUN)
+            cells.append(f"{seconds:,.0f} s, {megabytes:,.0f} MB" if measured else NOT_RUN)
         lines.append([name, *cells])
     return markdown(["set", *systems], lines)

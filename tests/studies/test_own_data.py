@@ -59,7 +59,7 @@ def test_the_page_compares_text_by_text():
     truth = np.array(["x"] * 10)
     ours, theirs = (scores_of(Scored(["x"] * right + ["y"] * (10 - right), 1.0, {}), truth) for right in (9, 7))
     results = {
-        (f"yelp-500.{seed}", system): {"rows": {"whole": row}, "seconds": 1, "megabytes": 2}
+        (f"yelp-500.{seed}", system): {"rows": {"whole": row}, "cpu_seconds": 1, "megabytes": 2}
         for seed in (1, 2)
         for system, row in (("default", ours), ("tf-idf", theirs))
     }
