@@ -64,7 +64,8 @@ def page(results: Results) -> str:
         _changes(results),
         "## Macro-F1\n",
         _scores(results, names, "macro_f1"),
-        "## Cost\n\nSeconds of one CPU, with all trials and the scoring of the test texts, and the peak of memory in MB.\n",
+        "## Cost\n",
+        "Seconds of one CPU, with all trials and the scoring of the test texts, and the peak of memory in MB.\n",
         _costs(results, names),
     ])  # fmt: skip
 
