@@ -10,7 +10,7 @@ from tests.training.small import Tripwire, noisy, reviews, tiny, weights, write_
 from treetext.data import BadInput, open_corpus
 from treetext.models import load_model
 from treetext.training import Interrupted, load_recipe, train
-from treetext.training.sizes import CHOICES, sized
+from treetext.training.sizes import CHOICES, Shape, sized
 
 SMALL = {f"model.{name}": size for name, size in {"embedding": 8, "semantic": 5, "structure": 4, "hidden": 6}.items()}
 LANGUAGES = {
@@ -69,15 +69,33 @@ def test_the_line_says_what_was_chosen(tmp_path, keys):
     assert chosen == same, "nothing else has changed"
 
 
-def test_more_texts_need_fewer_epochs(tmp_path):
-    epochs = []
-    for texts in (10, 400, 4000):
-        rows = [(f"text {i} of some", "ab"[i % 2]) for i in range(texts)]
-        recipe = tiny(reviews(tmp_path / str(texts), train=rows, dev=rows[:2]), auto=["training.epochs"])
-        chosen, _ = sized(load_recipe(recipe, {"training.batch_size": 8}), open_corpus(recipe.data))
-        epochs.append(chosen.training.epochs)
-    assert epochs == sorted(epochs, reverse=True)
-    assert epochs[0] > epochs[-1] >= 1
+@pytest.mark.parametrize(
+    ("texts", "words", "batch", "epochs"),
+    [
+        (100, 1_000, 16, 30),  # never more
+        (1_778, 480_000, 16, 9),  # by steps
+        (13_333, 293_000, 32, 10),  # at least so many words
+        (500, 1_000_000, 16, 5),  # at most so many words
+        (22_222, 6_000_000, 32, 4),  # never less
+    ],
+)
+def test_epochs_by_steps_and_words(tmp_path, texts, words, batch, epochs):
+    recipe = tiny(noisy(tmp_path), training__batch_size=batch)
+    assert CHOICES["training.epochs"](Shape(texts, words, 10, english=True), recipe) == epochs
+
+
+@pytest.mark.parametrize(
+    ("vectors", "texts", "words", "least"),
+    [
+        ("wordllama", 60, 600, 2),
+        ("wordllama", 444, 69_000, 5),
+        ("random", 444, 69_000, 2),
+        ("random", 30_000, 10**6, 5),
+    ],
+)
+def test_rare_words_are_left_out_of_enough_texts(tmp_path, vectors, texts, words, least):
+    recipe = tiny(noisy(tmp_path), model__vocabulary__vectors=vectors)
+    assert CHOICES["model.vocabulary.min_count"](Shape(texts, words, 10, english=True), recipe) == least
 
 
 def test_overrides_win(tmp_path):

@@ -19,13 +19,15 @@ LEAST_ENGLISH = 0.05
 """The least share of these words in English texts. It is 11% to 19% in captions, reviews and speeches; 2% in Czech."""
 MANY_WORDS = 1_000_000
 """From so many training words on, word2vec learns useful vectors from them."""
+FEW_WORDS = 20_000
+"""With fewer training words, a vocabulary of pretrained vectors keeps words that occur twice."""
 MANY_TEXTS = 20_000
 """From so many training texts on, pretrained vectors are tuned and pairs are read by bi-LSTMs. Fewer texts would be
 learnt by heart."""
 MANY_DEV = 1_000
 """From so many dev texts on, dev accuracy chooses the epoch. Fewer texts would choose by chance."""
-STEPS, WORDS = 1_000, 5_000_000
-"""Training ends after about so many steps or words, whichever come first."""
+STEPS, LEAST_WORDS, MOST_WORDS = 1_000, 3_000_000, 5_000_000
+"""Training takes about so many steps, but at least and at most so many words."""
 PIECE_SIZE = 256
 """The size of the vectors of wordllama."""
 LEAST_EPOCHS, MOST_EPOCHS = 4, 30
@@ -69,8 +71,9 @@ def _vectors(shape: Shape, recipe: Recipe) -> str:
 
 
 def _min_count(shape: Shape, recipe: Recipe) -> int:
-    few = 1 if _pretrained(recipe) else 2
-    return few if shape.texts < MANY_TEXTS else 5
+    # If rare words have vectors, pretrained ones too, a model learns the texts that they occur in by heart.
+    enough = shape.words >= FEW_WORDS if _pretrained(recipe) else shape.texts >= MANY_TEXTS
+    return 5 if enough else 2
 
 
 def _encoder(shape: Shape, _: Recipe) -> str:
@@ -93,7 +96,7 @@ def _keep(shape: Shape, _: Recipe) -> str:
 
 def _epochs(shape: Shape, recipe: Recipe) -> int:
     steps = -(-shape.texts // (recipe.training.batch_size * recipe.training.accumulate))
-    epochs = min(STEPS / steps, WORDS / shape.words)
+    epochs = min(max(STEPS / steps, LEAST_WORDS / shape.words), MOST_WORDS / shape.words)
     return min(MOST_EPOCHS, max(LEAST_EPOCHS, round(epochs)))
 
 
