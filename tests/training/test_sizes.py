@@ -70,17 +70,18 @@ def test_the_line_says_what_was_chosen(tmp_path, keys):
 
 
 @pytest.mark.parametrize(
-    ("texts", "words", "batch", "epochs"),
+    ("texts", "words", "batch", "rate", "epochs"),
     [
-        (100, 1_000, 16, 30),  # never more
-        (1_778, 480_000, 16, 9),  # by steps
-        (13_333, 293_000, 32, 10),  # at least so many words
-        (500, 1_000_000, 16, 5),  # at most so many words
-        (22_222, 6_000_000, 32, 4),  # never less
+        (100, 1_000, 16, 0.0, 30),  # never more
+        (1_778, 480_000, 16, 0.0, 9),  # by steps
+        (13_333, 293_000, 32, 0.0, 10),  # at least so many words
+        (1_778, 110_000, 16, 1.0, 9),  # but by steps if vectors are tuned
+        (500, 1_000_000, 16, 0.0, 5),  # at most so many words
+        (22_222, 6_000_000, 32, 0.1, 4),  # never less
     ],
 )
-def test_epochs_by_steps_and_words(tmp_path, texts, words, batch, epochs):
-    recipe = tiny(noisy(tmp_path), training__batch_size=batch)
+def test_epochs_by_steps_and_words(tmp_path, texts, words, batch, rate, epochs):
+    recipe = tiny(noisy(tmp_path), training__batch_size=batch, training__vectors_rate=rate)
     assert CHOICES["training.epochs"](Shape(texts, words, 10, english=True), recipe) == epochs
 
 

@@ -27,7 +27,7 @@ learnt by heart."""
 MANY_DEV = 1_000
 """From so many dev texts on, dev accuracy chooses the epoch. Fewer texts would choose by chance."""
 STEPS, LEAST_WORDS, MOST_WORDS = 1_000, 3_000_000, 5_000_000
-"""Training takes about so many steps, but at least and at most so many words."""
+"""Training takes about so many steps, but at least (if vectors are not tuned) and at most so many words."""
 PIECE_SIZE = 256
 """The size of the vectors of wordllama."""
 LEAST_EPOCHS, MOST_EPOCHS = 4, 30
@@ -96,7 +96,8 @@ def _keep(shape: Shape, _: Recipe) -> str:
 
 def _epochs(shape: Shape, recipe: Recipe) -> int:
     steps = -(-shape.texts // (recipe.training.batch_size * recipe.training.accumulate))
-    epochs = min(max(STEPS / steps, LEAST_WORDS / shape.words), MOST_WORDS / shape.words)
+    least = LEAST_WORDS / shape.words if recipe.training.vectors_rate == 0 else 0.0  # tuned ones overfit
+    epochs = min(max(STEPS / steps, least), MOST_WORDS / shape.words)
     return min(MOST_EPOCHS, max(LEAST_EPOCHS, round(epochs)))
 
 
