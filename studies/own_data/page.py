@@ -39,8 +39,8 @@ Within a run, choices are made on dev data. The settings of the default recipes 
 trials on the first seed of these sets, with test accuracies in view. So seed 1 is no held-out test of the default, \
 and its lead over tf-idf may be too large.
 
-The results are those of an earlier default, which kept words that occur once and trained pairs for 4 epochs. Trials on \
-other texts than test texts have changed that since: see `studies/own_data/README.md`.
+The results are those of an earlier default, which kept words that occur once and trained pairs for 4 epochs. Trials \
+on other texts than test texts have changed that since: see `studies/own_data/README.md`.
 """
 
 Results = Mapping[tuple[str, str], Mapping[str, Any]]
